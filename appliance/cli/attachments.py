@@ -68,6 +68,8 @@ def list_attachments(
             limit=limit,
             offset=offset,
         )
+        notes = () if found else options.author_notes(memory, author, user, namespace)
+    output.say_notes(notes)
     if json:
         output.print_json({"attachments": list(found), "total": found.total})
         return

@@ -150,6 +150,11 @@ def open_or_create(home: str | None, verb: str, *, worker: bool = False) -> Appl
     return Appliance.open(home, create=True, worker=worker, purpose=f"appliance {verb}")
 
 
+def author_notes(memory: Appliance, names: Sequence[str] | None, user: str | None, namespace: str) -> tuple[str, ...]:
+    """What there is to say about names of authors with which nothing was found."""
+    return memory.statistics(authors=names, user_id=user, namespace=namespace).notes if names else ()
+
+
 def own_session(memory: Appliance, reference: str, user: str | None) -> SessionInfo | None:
     """The user's session with this id ("s12") or external id; None if the user has none with this external id.
 

@@ -69,6 +69,7 @@ def stats(
             since=since,
             until=until,
         )
+    output.say_notes(counted.notes)
     if json:
         output.print_json(counted)
     elif as_csv:
@@ -170,6 +171,8 @@ def timeline(
     """
     with options.open_to_read(home, "timeline", reveal) as memory:
         found = memory.timeline(author, user_id=user, namespace=namespace, since=since, until=until, limit=limit)
+        notes = () if found else options.author_notes(memory, author, user, namespace)
+    output.say_notes(notes)
     if json:
         output.print_json({"months": found})
         return

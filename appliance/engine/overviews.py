@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from typing import get_args
 
@@ -12,8 +13,11 @@ from appliance import timestamps
 from appliance.errors import UsageError
 from appliance.ingest import attached_files
 from appliance.memory.overview import OverviewService
-from appliance.retrieval import filter_values, search_query
+from appliance.paths import Home
+from appliance.retrieval import search_query
 from appliance.store import attachments, statistics
+from appliance.store.author_selection import missing_author, resolve_authors
+from appliance.store.database import Database
 from appliance.types import (
     Anniversary,
     Attachment,
@@ -31,6 +35,18 @@ MAX_PAGE = 1_000
 
 class Overviews(OverviewService):
     """All overviews of an open memory. Thread-safe."""
+
+    def __init__(
+        self,
+        home: Home,
+        database: Database,
+        owner: str,
+        watched_folders: Sequence[str],
+        refresh_people: Callable[[], object],
+    ) -> None:
+        """``watched_folders`` are those of the settings; ``refresh_people`` is called before people are read."""
+        super().__init__(home, database, owner, watched_folders)
+        self._refresh_people = refresh_people
 
     def attachments(self, request: r.ListAttachmentsRequest) -> AttachmentPage:
         """See ``ListAttachmentsRequest``."""
@@ -71,7 +87,13 @@ class Overviews(OverviewService):
             sources=request.sources, authors=request.authors, has=request.has, tags=request.tags, since=request.since,
             until=request.until,
         )  # fmt: skip
-        return statistics.statistics(self._database.read(), filters, request.by)
+        if "author" in request.by:
+            self._refresh_people()
+        db, scope = self._database.read(), self._scope(request.user_id, request.namespace)
+        named = resolve_authors(db, scope, request.authors or ())
+        notes = [f"{words}; all were counted" for words in named.ambiguous]
+        notes += (missing_author(db, scope, name) for name in named.missing)
+        return replace(statistics.statistics(db, filters, request.by), notes=tuple(notes))
 
     def on_this_day(self, request: r.OnThisDayRequest) -> list[Anniversary]:
         """See ``OnThisDayRequest``."""
@@ -107,7 +129,9 @@ class Overviews(OverviewService):
             "", user_id=user_id, namespace=namespace, session_id=session_id, roles=roles, sources=sources,
             authors=authors, has=has, tags=tags, since=since, until=until,
         )  # fmt: skip
-        found = filter_values.resolve_authors(db, scope, authors or ())
+        if authors:
+            self._refresh_people()
+        found = resolve_authors(db, scope, authors or ())
         return search_query.resolve_filters(db, search, scope, None, found)
 
 

@@ -101,8 +101,9 @@ class StatisticsRequest(Request[Statistics]):
     """Count messages by time, person or source.
 
     Hours, weekdays, days, months and years are those of this machine's time zone; of a message whose zone is unknown,
-    those of its own clock. Messages without a time, a person or a tag are counted under "". A session with two tags
-    counts under both.
+    those of its own clock. An author is a person under all names, with the id where two people have the same name, or
+    a name as it is written where nothing is known of whose it is. Messages without a time, an author or a tag are
+    counted under "". A session with two tags counts under both.
 
     Args:
         by: One or two of year, month, day, weekday (1 is Monday), hour, author, role, source, session and tag.
