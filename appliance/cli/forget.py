@@ -38,12 +38,8 @@ def forget(
     author_name: Annotated[
         str | None, option("--author-name", "NAME", "Messages under this name as it is written, or a part of it.")
     ] = None,
-    since: Annotated[
-        str | None, option("--since", "WHEN", "Only messages from this date, time or period (last week) on.")
-    ] = None,
-    until: Annotated[
-        str | None, option("--until", "WHEN", "Only messages until this date or period (inclusive) or time.")
-    ] = None,
+    since: options.Since = None,
+    until: options.Until = None,
     everything: Annotated[bool, flag("--everything", "All messages of the user.")] = False,
     with_echoes: Annotated[
         bool, flag("--with-echoes", "Also near copies, answers that repeat it, and summaries and facts that say it.")

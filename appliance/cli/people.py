@@ -243,7 +243,7 @@ def undo(user: options.User = None, home: options.Home = None, json: options.Jso
       appliance people undo
     """
     with options.open_to_read(home, "people undo") as memory:
-        _report(memory.people.undo(user), json)
+        _report(memory.people.undo(user_id=user), json)
 
 
 def _report(change: PeopleChange, as_json: bool) -> None:
