@@ -164,7 +164,7 @@ class SetMeRequest(PeopleDecision):
 
 
 @dataclass(frozen=True, slots=True)
-class UndoPeopleRequest(PeopleDecision):
+class UndoPeopleRequest(Request[PeopleChange]):
     """Undo the last decision about people that is not undone yet: a merge, a split, a name, or whose memory it is.
 
     Args:
@@ -176,3 +176,7 @@ class UndoPeopleRequest(PeopleDecision):
     """
 
     name: ClassVar[str] = "people.undo"
+    repeatable: ClassVar[bool] = False
+
+    user_id: str | None = None
+    namespace: str = ""

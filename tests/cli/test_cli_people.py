@@ -30,7 +30,7 @@ def test_the_list_as_json_has_the_shape_of_the_contract(run: Run, known: Path) -
     found = document(run("people", "list", "--json"))
     assert set(found) == {"people", "proposals"}
     for person in found["people"]:
-        assert set(person) == {"id", "name", "me", "identities", "messages", "sessions", "first", "last"}
+        assert set(person) == {"id", "name", "me", "identities", "messages", "sessions", "first", "last", "automated"}
         assert all(set(one) == {"source", "kind", "value"} for one in person["identities"])
 
 

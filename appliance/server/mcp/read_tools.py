@@ -329,6 +329,7 @@ def person_line(person: Person, aliases: int = MAX_ALIASES) -> results.PersonLin
         first=person.first or "",
         last=person.last or "",
         me=person.me,
+        automated=person.automated,
         also=[shorten(value, NAME_CHARACTERS) for value in list(also)[:aliases]],
     )
 

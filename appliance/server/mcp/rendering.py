@@ -48,7 +48,8 @@ def render_person(person: results.PersonLine) -> str:
     span = " to ".join(dict.fromkeys(filter(None, (person.first[:10], person.last[:10])))) or "no time"
     counts = f"{_plural(person.messages, 'message')} in {_plural(person.conversations, 'conversation')}"
     also = f" | also {', '.join(person.also)}" if person.also else ""
-    return f"{person.id} | {person.name}{' (the person)' if person.me else ''} | {counts} | {span}{also}"
+    mark = " (the person)" if person.me else " (automated)" if person.automated else ""
+    return f"{person.id} | {person.name}{mark} | {counts} | {span}{also}"
 
 
 def render_group(group: results.OverviewGroup) -> str:

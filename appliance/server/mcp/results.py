@@ -178,6 +178,7 @@ class PersonLine(ToolResult, frozen=True):
     first: str = ""
     last: str = ""
     me: bool = False
+    automated: bool = False
     also: list[str] = []
     """Other names, addresses and numbers."""
 

@@ -102,7 +102,7 @@ def update_people(access: McpAccess, arguments: schemas.PeopleArguments) -> resu
     elif arguments.action == "me":
         change = memory_people.set_me(arguments.person, user_id=user, namespace=namespace)
     else:
-        change = memory_people.undo(user_id=user, namespace=namespace)
+        change = memory_people.undo(user, namespace)
     return results.PeopleResult(people=[person_line(one) for one in change.people], done=change.words)
 
 

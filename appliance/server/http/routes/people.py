@@ -57,7 +57,7 @@ def set_me(caller: Writer, body: MeBody) -> Response:
 def undo(caller: Writer, body: PeopleScopeBody) -> Response:
     """Undo the last decision about people that is not undone yet."""
     user, namespace = caller.resolve_user(body.user_id), caller.resolve_namespace(body.namespace)
-    return json_response(caller.memory.people.undo(user_id=user, namespace=namespace))
+    return json_response(caller.memory.people.undo(user, namespace))
 
 
 @router.get("/v1/people/{person}", response_model=PersonDetails, responses=problem_responses(404))
