@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
@@ -368,19 +369,20 @@ class Engine:
                 self.sessions.info(r.SessionRequest(request.asked_in, user_id=request.user_id))
             )
         scope = self._scope(request.user_id, request.namespace, request.agent_id)
-        if request.authors or request.participants:
+        if request.authors or request.participants or search_query.asks_for_words(request.query):
             self.people.refresh()
-        profile = search_query.find_profile(request.profile or defaults.profile, self._profiles)
-        query = search_query.resolve(
+        resolve = partial(
+            search_query.resolve,
             self._database.read(),
             request,
             scope,
-            profile=profile,
+            profile=search_query.find_profile(request.profile or defaults.profile, self._profiles),
             without=defaults.without if request.without is None else request.without,
             per_session=defaults.per_session if request.per_session is None else request.per_session,
             current_session=current_session,
             look_in_archive=self.settings.archive.look,
         )
+        query = resolve()
         with (
             self.admission.running_query(),
             self.recorder.time_search_stage("whole"),
@@ -390,7 +392,11 @@ class Engine:
                 if request.why_not is not None:
                     self.message(r.MessageRequest(request.why_not))  # raises: there is none
                 return Hits((), request.query, request.mode, ("nothing has been stored yet",), took_ms=0.0)
-            return retrieval.search(resources, query, page, explained_message=request.why_not)
+            hits = retrieval.search(resources, query, page, explained_message=request.why_not)
+            if not hits.found and query.by_question:  # others may have written what somebody said
+                query = resolve(by_asked_author=False)
+                hits = retrieval.search(resources, query, page, explained_message=request.why_not)
+            return replace(hits, query=request.query)
 
     def context(self, request: r.ContextRequest) -> Context:
         """See ``ContextRequest``."""

@@ -15,10 +15,13 @@ from typing import Literal, cast
 import msgspec
 
 from appliance.store import identities
-from appliance.store.lexical import fold
+from appliance.store.lexical import fold, has_as_words
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, to_json
 from appliance.timestamps import now
 from appliance.types import Identity, Scope
+
+MIN_CALLED_CHARACTERS = 2
+"""A question names nobody by a single letter."""
 
 Node = tuple[str, str, str]
 """An identity as a link sees it: its source ("" for addresses and numbers, which are the same everywhere), kind and
@@ -433,6 +436,33 @@ def matching(db: sqlite3.Connection, scope: Scope, reference: str) -> list[Store
     if fold(reference) == "me" and (own := me(db, scope)) is not None:
         return people(db, scope, [own])
     return people(db, scope, _keys_named(db, scope, reference)[1])
+
+
+def called(db: sqlite3.Connection, scope: Scope, phrase: str) -> list[StoredPerson]:
+    """Return the people who wrote messages and whom a phrase of a question names: by a whole name, address or number,
+    with the family name first ("Müllers Hans"), or else by whole words of a name."""
+    words = fold(phrase).split()
+    if not words or len(phrase) < MIN_CALLED_CHARACTERS:
+        return []
+    turned = " ".join((*words[1:], words[0]))
+    for spelled in (phrase, turned, turned.removesuffix("'s"), turned.removesuffix("’s"), turned.removesuffix("s")):
+        if exact := _keys_named(db, scope, spelled)[0]:
+            break
+    else:
+        _, partial = _keys_named(db, scope, phrase)
+        exact = {
+            one.key for one in people(db, scope, partial) if any(has_as_words(name, phrase) for name in _said(one))
+        }
+    return [one for one in people(db, scope, exact) if one.me or wrote(db, one.key)]
+
+
+def _said(person: StoredPerson) -> list[str]:
+    return [person.name, *(one.value for one in person.identities if one.kind in ("name", "handle"))]
+
+
+def wrote(db: sqlite3.Connection, key: int) -> bool:
+    """Whether there are messages with an author who is this person."""
+    return has_row(db, "SELECT 1 FROM session_author WHERE person_id = ? LIMIT 1", (key,))
 
 
 def authors_of_messages(db: sqlite3.Connection, keys: Iterable[int]) -> dict[Scope, set[int]]:
