@@ -98,8 +98,14 @@ def resolve(
             *notes,
         ),
         by_question=asked is not None,
-        lists_all=asked is not None and not asked.topic,
+        lists_all=not asked.topic if asked is not None else not request.query.strip() and is_narrowed(request),
     )
+
+
+def is_narrowed(request: SearchRequest) -> bool:
+    """Whether a request has filters of messages besides whose memory it is."""
+    lists = (request.authors, request.participants, request.sources, request.roles, request.has, request.tags)
+    return any(lists) or (request.session_id, request.since, request.until) != (None, None, None)
 
 
 def asks_for_words(question: str) -> bool:

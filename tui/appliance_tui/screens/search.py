@@ -12,8 +12,8 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.reactive import var
 from textual.widgets import Input, Static
 
+from appliance.requests.typed_filters import SearchFilters, extract_filters
 from appliance_tui import filters
-from appliance_tui.filters import SearchFilters
 from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import open_file, source_file
 from appliance_tui.screens.explanation import ExplanationScreen
@@ -70,7 +70,7 @@ class SearchScreen(FrameScreen):
 
     @on(Input.Changed, "#query")
     def _query_changed(self, event: Input.Changed) -> None:
-        remaining, search_filters = filters.extract_filters(event.value, self.search_filters)
+        remaining, search_filters = extract_filters(event.value, self.search_filters)
         if search_filters != self.search_filters:
             event.input.value = remaining  # posts another change
             self.search_filters = search_filters
