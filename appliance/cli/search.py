@@ -9,7 +9,7 @@ import typer
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
 from appliance.errors import UsageError
-from appliance.requests.typed_filters import SearchFilters, extract_filters
+from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
@@ -121,7 +121,7 @@ def search(
             user, tuple(source or ()), tuple(author or ()), tuple(participants or ()), tuple(role or ()),
             tuple(has or ()), tuple(tag or ()), since, until,
         ),
-        is_finished=True,
+        NO_CURSOR,
     )  # fmt: skip
     if not query.strip():
         raise UsageError("The query is empty.", hint="Name words, or a time such as 'what was said on 8 May 2023'.")

@@ -16,7 +16,7 @@ from appliance.memory.overview import OverviewService
 from appliance.paths import Home
 from appliance.requests.overviews import FilteredRequest
 from appliance.retrieval import search_query
-from appliance.store import attachments, statistics
+from appliance.store import attachments, messages, statistics
 from appliance.store.author_selection import missing_author, resolve_authors
 from appliance.store.database import Database
 from appliance.types import (
@@ -60,6 +60,11 @@ class Overviews(OverviewService):
         filters = self._filters(_search(request))
         wanted = attachments.AttachmentFilter(filters, tuple(request.kinds))
         return attachments.list_page(self._database.read(), wanted, request.limit, request.offset)
+
+    def message_attachments(self, request: r.MessageAttachmentsRequest) -> list[Attachment]:
+        """See ``MessageAttachmentsRequest``."""
+        db = self._database.read()
+        return attachments.of_message(db, messages.find(db, request.message_id).id)
 
     def attachment(self, request: r.AttachmentRequest) -> Attachment:
         """See ``AttachmentRequest``."""

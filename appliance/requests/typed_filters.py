@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+NO_CURSOR = -1
+"""The position of the cursor in a text that is finished."""
+
 FILTER_NAMES = ("user", "source", "author", "with", "role", "has", "tag", "since", "until")
 
 _FIELDS = {
@@ -78,17 +81,22 @@ class SearchFilters:
         }
 
 
-def extract_filters(text: str, filters: SearchFilters, *, is_finished: bool = False) -> tuple[str, SearchFilters]:
-    """Take the filters out of a typed text. While it may go on, the last one counts only when a space follows.
+def extract_filters(text: str, filters: SearchFilters, cursor: int | None = None) -> tuple[str, SearchFilters]:
+    """Take the filters out of a typed text, but for the one at the cursor, which may be unfinished.
+
+    Args:
+        text: What was typed.
+        filters: The filters so far.
+        cursor: The position of the cursor, or ``NO_CURSOR``; by default the end of the text.
 
     Returns:
         The rest of the text, and ``filters`` with those of the text.
     """
-    end = 0
+    end, cursor = 0, len(text) if cursor is None else cursor
     remaining: list[str] = []
     for match in _TOKEN.finditer(text):
-        if match.end() == len(text) and not is_finished:
-            break
+        if match.start() <= cursor <= match.end():
+            continue
         filters = filters.with_filter(match[1], match[2].strip('"'))
         remaining.append(text[end : match.start()])
         end = match.end() + 1
