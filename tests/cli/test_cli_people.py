@@ -106,6 +106,7 @@ def test_the_names_of_a_person_are_shown_before_all_messages_are_erased(run: Run
     assert run("search", "parrot", "--author", "mum").stderr.startswith("note: no author 'mum'")
 
 
+@pytest.mark.slow
 def test_filters_are_written_inside_the_query(run: Run, known: Path) -> None:
     def authors_of(*arguments: str) -> list[str]:
         return [hit["author"] for hit in document(run("search", *arguments, "--min-score", "0", "--json"))["hits"]]

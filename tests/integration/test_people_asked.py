@@ -28,16 +28,22 @@ def texts(memory: Appliance, query: str, **more: object) -> list[str]:
     return [hit.text for hit in memory.search(query, **more)]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["everything Diego wrote", "all messages from diego rivas", "alles, was Diego geschrieben hat", "qué dijo Diego",
-     "todo lo que Diego ha escrito", "tout ce que Diego a écrit", "what did diego@r.example write?"],
+LISTED = (
+    "everything Diego wrote", "all messages from diego rivas", "alles, was Diego geschrieben hat", "qué dijo Diego",
+    "todo lo que Diego ha escrito", "tout ce que Diego a écrit", "what did diego@r.example write?",
 )  # fmt: skip
-def test_all_that_somebody_wrote_is_listed_the_newest_first(filled: Appliance, question: str) -> None:
-    hits = filled.search(question)
-    assert [hit.text for hit in hits] == DIEGO
-    assert hits.found and hits.total == 2 and not hits.more and {hit.score for hit in hits} == {1.0}
-    assert any(note.startswith("only messages by Diego Rivas (p") for note in hits.notes)
+ABOUT = (
+    "what did Mum say about the boiler", "was hat Mum über den boiler gesagt", "qué dijo Mum sobre the boiler",
+    "qu'est-ce que Mum a dit sur the boiler", "what did my mum tell me about the boiler",
+)  # fmt: skip
+
+
+def test_all_that_somebody_wrote_is_listed_the_newest_first(filled: Appliance) -> None:
+    for question in LISTED:
+        hits = filled.search(question)
+        assert [hit.text for hit in hits] == DIEGO, question
+        assert hits.found and hits.total == 2 and not hits.more and {hit.score for hit in hits} == {1.0}
+        assert any(note.startswith("only messages by Diego Rivas (p") for note in hits.notes)
 
 
 def test_a_list_of_all_goes_on_page_by_page_and_in_the_archive(filled: Appliance) -> None:
@@ -57,16 +63,12 @@ def test_a_topic_is_searched_among_what_somebody_said(filled: Appliance) -> None
     assert texts(filled, "was schrieb Hans zum Kessel", min_score=0) == ["Der Kessel ist kalt."]
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["what did Mum say about the boiler", "was hat Mum über den boiler gesagt", "qué dijo Mum sobre the boiler",
-     "qu'est-ce que Mum a dit sur the boiler", "what did my mum tell me about the boiler"],
-)  # fmt: skip
-def test_an_alias_names_the_person(memory: Appliance, tmp_path: Path, question: str) -> None:
+def test_an_alias_names_the_person(memory: Appliance, tmp_path: Path) -> None:
     memory.ingest(write_exports(tmp_path / "exports"))
-    hits = memory.search(question, min_score=0)
-    assert hits[0].text == "The boiler man comes on Friday at noon." and hits[0].author == "Helga Brandt"
-    assert {hit.author for hit in hits} <= {"Helga Brandt", "Mum"}
+    for question in ABOUT:
+        hits = memory.search(question, min_score=0)
+        assert hits[0].text == "The boiler man comes on Friday at noon.", question
+        assert hits[0].author == "Helga Brandt" and {hit.author for hit in hits} <= {"Helga Brandt", "Mum"}
 
 
 def test_what_somebody_did_not_write_is_looked_for_everywhere(filled: Appliance) -> None:
@@ -83,7 +85,7 @@ def test_an_author_who_is_named_goes_before_the_question(filled: Appliance) -> N
 
 def test_questions_about_somebody_are_searched_as_before(filled: Appliance) -> None:
     hits = filled.search("what did Zoe write about the piano", min_score=0)
-    assert {hit.author for hit in hits} > {"Diego Rivas"} or not hits.notes
+    assert "Diego Rivas" in {hit.author for hit in hits} and not any("only messages" in note for note in hits.notes)
     assert "Ana Silva" in {hit.author for hit in filled.search("who packed everything, Diego?", min_score=0)}
 
 
