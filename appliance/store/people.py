@@ -204,8 +204,7 @@ def names(db: sqlite3.Connection, scope: Scope) -> Iterator[str]:
 
 def has_writer(db: sqlite3.Connection, scope: Scope, name: str) -> bool:
     """Whether a person of a scope who wrote messages has this name."""
-    keys, _ = _keys_named(db, scope, name)
-    return has_row(db, f"SELECT 1 FROM session_author WHERE person_id IN {JSON_KEYS_SQL} LIMIT 1", (json_keys(keys),))
+    return wrote_openly(db, _keys_named(db, scope, name)[0])
 
 
 def evidence(db: sqlite3.Connection, key: int) -> tuple[str, ...]:
@@ -439,8 +438,8 @@ def matching(db: sqlite3.Connection, scope: Scope, reference: str) -> list[Store
 
 
 def called(db: sqlite3.Connection, scope: Scope, phrase: str) -> list[StoredPerson]:
-    """Return the people who wrote messages and whom a phrase of a question names: by a whole name, address or number,
-    with the family name first ("Müllers Hans"), or else by whole words of a name."""
+    """Return the people whom a phrase of a question names, and who wrote in a session that shares its messages: by a
+    whole name, address or number, with the family name first ("Müllers Hans"), or else by whole words of a name."""
     words = fold(phrase).split()
     if not words or len(phrase) < MIN_CALLED_CHARACTERS:
         return []
@@ -453,16 +452,20 @@ def called(db: sqlite3.Connection, scope: Scope, phrase: str) -> list[StoredPers
         exact = {
             one.key for one in people(db, scope, partial) if any(has_as_words(name, phrase) for name in _said(one))
         }
-    return [one for one in people(db, scope, exact) if one.me or wrote(db, one.key)]
+    return [one for one in people(db, scope, exact) if one.me or wrote_openly(db, [one.key])]
 
 
 def _said(person: StoredPerson) -> list[str]:
     return [person.name, *(one.value for one in person.identities if one.kind in ("name", "handle"))]
 
 
-def wrote(db: sqlite3.Connection, key: int) -> bool:
-    """Whether there are messages with an author who is this person."""
-    return has_row(db, "SELECT 1 FROM session_author WHERE person_id = ? LIMIT 1", (key,))
+def wrote_openly(db: sqlite3.Connection, keys: Collection[int]) -> bool:
+    """Whether any of these people wrote in a session that shares its messages with others."""
+    query = (
+        "SELECT 1 FROM session_author a JOIN session s ON s.id = a.session_id"
+        f" WHERE a.person_id IN {JSON_KEYS_SQL} AND s.storage_scope IN ('all', 'conversational') LIMIT 1"
+    )
+    return has_row(db, query, (json_keys(sorted(keys)),))
 
 
 def authors_of_messages(db: sqlite3.Connection, keys: Iterable[int]) -> dict[Scope, set[int]]:
