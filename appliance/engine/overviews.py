@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from typing import get_args
 
@@ -108,7 +109,8 @@ class Overviews(OverviewService):
             authors=authors, has=has, tags=tags, since=since, until=until,
         )  # fmt: skip
         found = filter_values.resolve_authors(db, scope, authors or ())
-        return search_query.resolve_filters(db, search, scope, None, found)
+        # Pages of documents are not what somebody said.
+        return replace(search_query.resolve_filters(db, search, scope, None, found), documents=False)
 
 
 def _check_limit(limit: int) -> None:

@@ -15,8 +15,11 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from appliance.errors import InputError, NotFound
 from appliance.formats.base import Document
@@ -137,17 +140,36 @@ def file_of(attachment: Attachment) -> Path:
             f"The file of {attachment.id} ({attachment.name}) was not beside the conversation when that was read.",
             hint="Put the whole export back together, and ingest it again.",
         )
-    folder = Path(attachment.source).parent
-    file = Path(os.path.normpath(folder / attachment.path))
+    file, archive = _place(attachment.source, attachment.path)
+    if archive is not None:
+        return _unpacked(archive, os.path.relpath(file, archive).replace(os.sep, "/"), attachment)
     if file.is_file():
         return file
-    for archive in folder.parents if not folder.is_file() else (folder, *folder.parents):
-        if archive.is_file():
-            return _unpacked(archive, os.path.relpath(file, archive).replace(os.sep, "/"), attachment)
     raise NotFound(
         f"The file of {attachment.id} is not at {file} any more.",
         hint="Put the export back to this place, or ingest it from where it is now.",
     )
+
+
+def opener(source: str, path: str) -> Callable[[], AbstractContextManager[BinaryIO]] | None:
+    """Return what opens the file at a path beside a source; None if it is not there any more."""
+    file, archive = _place(source, path)
+    try:
+        if archive is None:
+            return partial(file.open, "rb") if file.is_file() else None
+        member = sources.zip_member(archive, os.path.relpath(file, archive).replace(os.sep, "/"))
+    except (OSError, zipfile.BadZipFile):
+        return None
+    return None if member is None else member.open
+
+
+def _place(source: str, path: str) -> tuple[Path, Path | None]:
+    """The path of a file beside a source, and the zip that it is in, if it is no file by itself."""
+    folder = Path(source).parent
+    file = Path(os.path.normpath(folder / path))
+    if file.is_file():
+        return file, None
+    return file, next((parent for parent in (folder, *folder.parents) if parent.is_file()), None)
 
 
 def _unpacked(archive: Path, member: str, attachment: Attachment) -> Path:

@@ -95,6 +95,7 @@ class IngestContext:
         is_idle: Returns whether no query runs, so that batches may be large.
         publish: Called with an event for each document.
         read_pages: Reads a document; ``pages_here`` or what does the same elsewhere.
+        take_in_files: Called when the messages of a document are stored, for the files that are attached to them.
     """
 
     database: Database
@@ -113,6 +114,7 @@ class IngestContext:
     is_idle: Callable[[], bool] = lambda: True
     publish: Callable[[Event], None] = lambda event: None
     read_pages: Callable[[sources.DetectedDocument, IngestContext], Iterator[MessagePage]] = pages_here
+    take_in_files: Callable[[Document, IngestContext, FileTally], None] = lambda document, context, tally: None
 
 
 def ingest(paths: Sequence[Path], context: IngestContext, within: Path | None = None) -> Iterator[FileTally]:
@@ -144,6 +146,8 @@ def ingest_document(detected: sources.DetectedDocument, context: IngestContext) 
     except InputError as error:
         hint = f"; {error.hint}" if error.hint else ""
         tally.errors.append(InputProblem(error.where or "", error.args[0] + hint))
+    if not context.dry_run:
+        context.take_in_files(document, context, tally)
     if tally.forgotten:
         skipped = f"skipped {tally.forgotten} message{'' if tally.forgotten == 1 else 's'}"
         message = f"{skipped} that had been forgotten; use 'ingest --again' to import them"
