@@ -176,6 +176,11 @@ def _print_report(report: IngestReport, dry_run: bool) -> None:
         f" {report.total('new'):,} {new}, {report.total('updated'):,} updated,"
         f" {report.total('duplicates'):,} already known"
     )
+    if documents := report.total("documents"):
+        pages = output.plural(report.total("pages"), "page")
+        output.print_line(f"{output.plural(documents, 'attached document')} with {pages} can be searched")
+    if kept := report.total("kept"):
+        output.print_line(f"{output.plural(kept, 'attachment')} copied into the memory")
     output.print_line(
         f"{output.plural(report.chunks, 'chunk')}, {report.embedded:,} embedded, {report.pending:,} pending;"
         f" {report.seconds:.1f} s"

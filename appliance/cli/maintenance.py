@@ -31,6 +31,7 @@ VERIFIED = {
     "characters": "of all messages; each lies in a chunk",
     "summaries": "each quotes messages as they are",
     "summary_chunks": "parts of summaries",
+    "kept_attachments": "copies of attached files, each as it was stored",
     "vectors": "in the vector file: one for each of the texts, and for earlier texts of edited messages",
     "texts": "different texts of chunks and summary_chunks: equal ones share a vector",
     "token_vectors": "texts with vectors of single tokens; those that lack are computed in the background",

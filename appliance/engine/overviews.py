@@ -56,7 +56,8 @@ class Overviews(OverviewService):
 
     def attachment_file(self, request: r.AttachmentFileRequest) -> str:
         """See ``AttachmentFileRequest``."""
-        return os.fspath(attached_files.file_of(attachments.find(self._database.read(), request.reference)))
+        found = attachments.find(self._database.read(), request.reference)
+        return os.fspath(attached_files.file_of(found, self._home.attachments))
 
     def statistics(self, request: r.StatisticsRequest) -> Statistics:
         """See ``StatisticsRequest``."""

@@ -17,7 +17,6 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,6 +24,7 @@ from appliance.errors import InputError, NotFound
 from appliance.formats.base import Document
 from appliance.formats.text import READ_ERRORS
 from appliance.ingest import sources
+from appliance.store import kept_files
 from appliance.types import AttachedFile, Attachment, MessageRecord, Record
 
 MAX_DIGESTED_BYTES = 64 * 2**20
@@ -127,9 +127,10 @@ class _BesideFiles:
 # --- opening an attachment ----------------------------------------------------------------------------
 
 
-def file_of(attachment: Attachment) -> Path:
-    """Return the file of an attachment. One in a zip is unpacked into a new private folder for temporary files, which
-    is the caller's to delete.
+def file_of(attachment: Attachment, kept: Path) -> Path:
+    """Return the file of an attachment, as its export has it, else a copy of the one in the home. The copy, and a file in
+    a zip, are put into a new private folder for temporary files, which is the caller's to delete. ``kept`` is the folder
+    of the copies.
 
     Raises:
         NotFound: The export does not have the file, or it is not where it was when it was read.
@@ -141,10 +142,14 @@ def file_of(attachment: Attachment) -> Path:
             hint="Put the whole export back together, and ingest it again.",
         )
     file, archive = _place(attachment.source, attachment.path)
+    if archive is None and file.is_file():
+        return file
+    if attachment.kept and attachment.digest is not None:
+        copy = kept_files.path_of(kept, attachment.digest)
+        if copy.is_file():
+            return _copied(lambda: copy.open("rb"), attachment.path)
     if archive is not None:
         return _unpacked(archive, os.path.relpath(file, archive).replace(os.sep, "/"), attachment)
-    if file.is_file():
-        return file
     raise NotFound(
         f"The file of {attachment.id} is not at {file} any more.",
         hint="Put the export back to this place, or ingest it from where it is now.",
@@ -156,7 +161,7 @@ def opener(source: str, path: str) -> Callable[[], AbstractContextManager[Binary
     file, archive = _place(source, path)
     try:
         if archive is None:
-            return partial(file.open, "rb") if file.is_file() else None
+            return (lambda: file.open("rb")) if file.is_file() else None
         member = sources.zip_member(archive, os.path.relpath(file, archive).replace(os.sep, "/"))
     except (OSError, zipfile.BadZipFile):
         return None
@@ -178,16 +183,21 @@ def _unpacked(archive: Path, member: str, attachment: Attachment) -> Path:
         document = sources.zip_member(archive, member)
         if document is None:
             raise NotFound(f"The zip has no member {member} any more.", where=str(archive))
-        folder = Path(tempfile.mkdtemp(prefix="appliance-attachment-"))
-        target = folder / (re.sub(r"[^\w.() -]", "_", member.rpartition("/")[2])[-100:] or "file")
-        try:
-            with document.open() as stream, open(target, "xb", opener=_private) as copy:
-                shutil.copyfileobj(stream, copy, BLOCK_BYTES)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+        return _copied(document.open, member)
     except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
         raise InputError(f"{attachment.id} can't be unpacked: {error}", where=str(archive)) from error
+
+
+def _copied(open_file: Callable[[], AbstractContextManager[BinaryIO]], name: str) -> Path:
+    """Copy a file into a new private folder, under its name."""
+    folder = Path(tempfile.mkdtemp(prefix="appliance-attachment-"))
+    target = folder / (re.sub(r"[^\w.() -]", "_", name.rpartition("/")[2])[-100:] or "file")
+    try:
+        with open_file() as stream, open(target, "xb", opener=_private) as copy:
+            shutil.copyfileobj(stream, copy, BLOCK_BYTES)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     return target
 
 

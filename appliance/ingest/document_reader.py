@@ -66,7 +66,12 @@ class DocumentReader:
         if process is None:
             return ReadDocument((), "the process that reads documents can't be started")
         ended = threading.Event()
-        timer = threading.Timer(self._seconds, lambda: (ended.set(), process.kill()))
+
+        def end() -> None:
+            ended.set()
+            process.kill()
+
+        timer = threading.Timer(self._seconds, end)
         timer.daemon = True
         timer.start()
         pages: list[PageText] = []

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -133,7 +132,7 @@ def _opener(attachment: UnreadAttachment, folder: Path) -> OpenFile | None:
     if attachment.kept and attachment.digest is not None:
         copy = kept_files.path_of(folder, attachment.digest)
         if copy.is_file():
-            return partial(copy.open, "rb")
+            return lambda: copy.open("rb")
     return None if attachment.source is None else attached_files.opener(attachment.source, attachment.path)
 
 
@@ -148,12 +147,16 @@ def _read(
 ) -> ReadDocument | None:
     """Read the text of an attachment, store its pages, and note what became of it. Returns what was read; None if
     nothing was tried."""
+    lacks: TextState | None = None
     if kind is None:
-        return _note(context, attachment, "none")
-    if kind not in readable:
-        return _note(context, attachment, "unavailable")
-    if open_file is None:
-        return _note(context, attachment, "missing")
+        lacks = "none"
+    elif kind not in readable:
+        lacks = "unavailable"
+    elif open_file is None:
+        lacks = "missing"
+    if kind is None or open_file is None or lacks is not None:
+        _noted(context, attachment, lacks or "none")
+        return None
     if attachment.digest is None and attachment.size <= MAX_BYTES:
         return None  # more was attached than an ingest reads; the next one goes on
     read = reader.read(kind, attachment.size, open_file)
@@ -164,17 +167,18 @@ def _read(
         tally.documents += 1
         tally.pages += len(read.pages)
     else:
-        _note(context, attachment, "failed", read.problem)
+        _noted(context, attachment, "failed", read.problem)
     return read
 
 
-def _note(context: IngestContext, attachment: UnreadAttachment, state: TextState, problem: str = "") -> None:
+def _noted(context: IngestContext, attachment: UnreadAttachment, state: TextState, problem: str = "") -> None:
+    """Note what became of an attachment that has no pages."""
     with context.database.write() as tx:
         documents.note(tx, attachment, state, problem=problem)
 
 
 def _store(attachment: UnreadAttachment, read: ReadDocument, context: IngestContext, tally: FileTally) -> None:
-    """Store the pages of a document as messages, behind the one that carries it. Those that are there are left alone."""
+    """Store the pages of a document as messages, behind the one that carries it. Those that are known stay."""
     for number, pages, is_last in _steps(read.pages):
         with context.database.write() as tx:
             parent = messages.get(tx, [attachment.message]).get(attachment.message)

@@ -31,6 +31,7 @@ from appliance.store import (
     chunk_spans,
     chunks,
     conversation_time,
+    document_updates,
     lexical,
     messages,
     neighbours,
@@ -203,6 +204,8 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                     tx, [(key, m.sent_at, m.at, m.metadata) for key, m in found.dated if m.sent_at and m.at is not None]
                 )
                 write(tx, session, source, found, change, score_importance, is_new_session=is_new)
+                edited = [key for key, _ in (*found.changed, *found.dated)]
+                change.written |= {page.id: page for page in document_updates.follow(tx, edited)} if edited else {}
                 tally.new += len(found.new)
                 tally.updated += len(found.changed)
                 tally.duplicates += found.unchanged

@@ -141,4 +141,4 @@ def _attachment(row: Sequence[object]) -> Attachment:
     message, number, session, *rest, kept = row
     assert isinstance(message, int) and isinstance(number, int) and isinstance(session, int)
     key = message_id(message)
-    return Attachment(f"{key}.{number + 1}", key, sessions.public_id(session), *rest, bool(kept))  # type: ignore[arg-type]
+    return Attachment(f"{key}.{number + 1}", key, sessions.public_id(session), *rest, kept=bool(kept))  # type: ignore[arg-type]

@@ -65,7 +65,7 @@ def unread(
         " ORDER BY a.message_id, a.number LIMIT ?",
         (*values, limit),
     )
-    return [UnreadAttachment(*row[:8], bool(row[8])) for row in rows.fetchall()]
+    return [UnreadAttachment(*row, kept=bool(kept)) for *row, kept in rows.fetchall()]
 
 
 def note(

@@ -1,5 +1,5 @@
-"""What a message is besides words, derived from it: the names of its attachments, whether it has links, and whether it is
-a page of a document."""
+"""What a message is besides words, derived from it: the names of its attachments, whether it has links, and whether it
+is a page of a document."""
 
 from __future__ import annotations
 

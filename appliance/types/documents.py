@@ -36,6 +36,10 @@ class DocumentPage:
         """The document and the place, as in "report.pdf, page 3"."""
         return ", ".join(filter(None, (self.name, self.place)))
 
+    def credit(self, author: str | None) -> str:
+        """The document, the place, and who sent it, as in "report.pdf, page 3, sent by Ben"."""
+        return f"{self.label}, sent by {author}" if author else self.label
+
     def metadata(self) -> dict[str, Any]:
         """What the metadata of the message has under ``DOCUMENT``."""
         return {

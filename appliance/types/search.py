@@ -80,8 +80,8 @@ class Hit:
     ``score`` is how likely it is, 0 to 1, that the message is what was asked for. ``why["score"]`` maps features to
     their contributions, whose sum orders the hits; ``why["legs"]`` has the rank and raw score of each leg,
     ``why["variants"]`` the variants of the message. ``before`` and ``after`` are the turns around it, as many as were
-    asked for. ``time`` says whose time ``timestamp`` is: the message's own, or its conversation's. ``document`` is set if the message is a page
-    of an attached document, whose author and time are those of the message that carries it."""
+    asked for. ``time`` says whose time ``timestamp`` is: the message's own, or its conversation's. ``document`` is set
+    if the message is a page of an attached document, whose author and time are those of the message that carries it."""
 
     rank: int
     score: float
@@ -102,6 +102,11 @@ class Hit:
     after: tuple[Message, ...] = ()
     time: TimeOf = "message"
     document: DocumentPage | None = None
+
+    @property
+    def who(self) -> str:
+        """Who wrote it, for people to read: the author, else the role; of a page the document, and who sent it."""
+        return self.document.credit(self.author) if self.document else self.author or self.role
 
     @property
     def points(self) -> float:

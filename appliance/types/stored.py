@@ -32,6 +32,12 @@ class Message:
         return "conversation" if self.metadata.get("time") == "conversation" else "message"
 
     @property
+    def who(self) -> str:
+        """Who wrote it, for people to read: the author, else the role; of a page the document, and who sent it."""
+        document = self.document
+        return document.credit(self.author) if document else self.author or self.role
+
+    @property
     def document(self) -> DocumentPage | None:
         """The document that the message is a page of; None for every other message."""
         return document_page(self.metadata) if self.role == "system" else None

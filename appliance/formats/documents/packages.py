@@ -6,6 +6,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 from appliance.formats.documents import DocumentUnreadable
@@ -54,8 +55,7 @@ class Package:
         Raises:
             DocumentUnreadable: There is no such part, or it is damaged.
         """
-        from lxml import etree
-
+        etree: Any = import_module("lxml.etree")
         parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
         try:
             return etree.fromstring(self.read(name), parser)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
 
 from appliance.formats.documents import DocumentUnreadable
 from appliance.types.documents import PageText
@@ -14,7 +16,7 @@ _HYPHEN = re.compile("[\ufffe\x02](?:\r\n|\r|\n)?")
 
 def read(data: bytes) -> Iterator[PageText]:
     """Yield the pages of a PDF."""
-    import pypdfium2
+    pypdfium2: Any = import_module("pypdfium2")
 
     try:
         document = pypdfium2.PdfDocument(data)

@@ -6,6 +6,7 @@ import io
 import warnings
 from collections.abc import Iterator
 from datetime import date, datetime, time
+from importlib import import_module
 from typing import Any
 
 from appliance.formats.documents import DocumentUnreadable
@@ -16,7 +17,7 @@ from appliance.types.documents import PageText
 
 def read(data: bytes) -> Iterator[PageText]:
     """Yield the sheets of a workbook, long ones in several parts. A formula is read as the value it last had."""
-    import openpyxl
+    openpyxl: Any = import_module("openpyxl")
 
     Package(data)  # refuses what unpacks to too much
     with warnings.catch_warnings():

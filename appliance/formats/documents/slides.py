@@ -53,9 +53,7 @@ def _text(root: Any) -> str:
             continue
         elif event == "start" and name in ("t", "v", "text"):
             pieces.append(element.text or "")
-        elif event == "start" and name == "br":
-            pieces.append("\n")
-        elif event == "end" and name in ("p", "pt", "tr"):
+        elif (event == "start" and name == "br") or (event == "end" and name in ("p", "pt", "tr")):
             pieces.append("\n")
         elif event == "end" and name == "tc":
             while pieces and pieces[-1] == "\n":
