@@ -128,9 +128,8 @@ class _BesideFiles:
 
 
 def file_of(attachment: Attachment, kept: Path) -> Path:
-    """Return the file of an attachment, as its export has it, else a copy of the one in the home. The copy, and a file in
-    a zip, are put into a new private folder for temporary files, which is the caller's to delete. ``kept`` is the folder
-    of the copies.
+    """Return the file of an attachment, as its export has it, else as the home keeps it in the folder ``kept``. What is
+    in a zip or in the home is copied into a new private folder for temporary files, which is the caller's to delete.
 
     Raises:
         NotFound: The export does not have the file, or it is not where it was when it was read.

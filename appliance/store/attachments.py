@@ -138,7 +138,7 @@ def of_messages(db: sqlite3.Connection, keys: Iterable[int]) -> set[int]:
 
 
 def _attachment(row: Sequence[object]) -> Attachment:
-    message, number, session, *rest, kept = row
+    message, number, session, *rest = row
     assert isinstance(message, int) and isinstance(number, int) and isinstance(session, int)
     key = message_id(message)
-    return Attachment(f"{key}.{number + 1}", key, sessions.public_id(session), *rest, kept=bool(kept))  # type: ignore[arg-type]
+    return Attachment(f"{key}.{number + 1}", key, sessions.public_id(session), *rest[:-1], bool(rest[-1]))  # type: ignore[arg-type]

@@ -34,7 +34,7 @@ class UnreadAttachment:
     size: int
     digest: str | None
     source: str | None
-    kept: bool
+    kept: int
 
 
 def unread(
@@ -65,7 +65,7 @@ def unread(
         " ORDER BY a.message_id, a.number LIMIT ?",
         (*values, limit),
     )
-    return [UnreadAttachment(*row, kept=bool(kept)) for *row, kept in rows.fetchall()]
+    return [UnreadAttachment(*row) for row in rows.fetchall()]
 
 
 def note(
