@@ -27,15 +27,18 @@ def pdf(pages: Sequence[str], trailer: str = "") -> bytes:
         )
         objects.append(f"<< /Length {len(stream)} >>\nstream\n{stream}\nendstream")
     objects.append("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
-    out, places = b"%PDF-1.4\n", []
+    out, places = bytearray(b"%PDF-1.4\n"), []
     for number, content in enumerate(objects, 1):
         places.append(len(out))
         out += f"{number} 0 obj\n{content}\nendobj\n".encode()
     table = "".join(f"{place:010} 00000 n \n" for place in places)
-    return out + (
-        f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
-        f"trailer << /Size {len(objects) + 1} /Root 1 0 R {trailer} >>\nstartxref\n{len(out)}\n%%EOF\n"
-    ).encode()
+    return (
+        bytes(out)
+        + (
+            f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}"
+            f"trailer << /Size {len(objects) + 1} /Root 1 0 R {trailer} >>\nstartxref\n{len(out)}\n%%EOF\n"
+        ).encode()
+    )
 
 
 LOCKED = pdf(

@@ -39,6 +39,7 @@ def test_a_page_is_found_and_says_where_it_stands(memory: Appliance, tmp_path: P
     assert memory.verify().problems == []
 
 
+@pytest.mark.slow
 def test_the_filters_of_a_search_know_pages(memory: Appliance, tmp_path: Path) -> None:
     memory.ingest(chat(tmp_path / "in", {"plan.pdf": pdf(PLAN)}))
 
@@ -59,22 +60,24 @@ def test_no_person_said_it(memory: Appliance, tmp_path: Path) -> None:
     memory.run_pending_jobs()
     assert memory.search("Lisbon", limit=1)[0].text.startswith(sentence)
     assert memory.facts.list() == []
-    assert {row.values[0]: row.messages for row in memory.statistics(["author"]).rows} == {
+    assert {row.keys[0]: row.messages for row in memory.statistics(["author"]).rows} == {
         "Ana": 2, "Ben": 1,
     }  # fmt: skip
     ben = next(person for person in memory.people.list().people if person.name == "Ben")
     assert ben.messages == 1
-    assert all(sentence not in summary.text for summary in memory.summaries.list("s1"))
+    assert all(sentence not in summary.text for summary in memory.summaries.list(session_id="s1"))
     window = memory.context("and then?", session_id="s1", auto_recall=False)
     assert sentence not in window.text and "Thank you" in window.text
 
 
+@pytest.mark.slow
 def test_a_context_says_what_it_quotes(memory: Appliance, tmp_path: Path) -> None:
     memory.ingest(chat(tmp_path / "in", {"plan.pdf": pdf(PLAN)}))
     text = memory.context("what does the greenhouse cost?").text
     assert "plan.pdf page 2 sent by Ben] The greenhouse costs 1850 euros" in text
 
 
+@pytest.mark.slow
 def test_what_a_session_withholds_stays_there(memory: Appliance, tmp_path: Path) -> None:
     memory.ingest(chat(tmp_path / "in", {"plan.pdf": pdf(PLAN)}))
     memory.sessions.get("s").set_storage_scope("conversational")
@@ -83,6 +86,7 @@ def test_what_a_session_withholds_stays_there(memory: Appliance, tmp_path: Path)
     assert PAGE_2 in {hit.text for hit in memory.search(PAGE_2, min_score=0, session_id="s1")}
 
 
+@pytest.mark.slow
 def test_reading_an_export_again_changes_nothing(memory: Appliance, tmp_path: Path) -> None:
     export = chat(tmp_path / "in", {"plan.pdf": pdf(PLAN)})
     memory.ingest(export, wait=False)
@@ -90,14 +94,16 @@ def test_reading_an_export_again_changes_nothing(memory: Appliance, tmp_path: Pa
     report = memory.ingest(export, wait=False)
     assert (report.total("new"), report.total("updated"), report.total("documents")) == (0, 0, 0)
     assert [(message.id, message.text) for message in memory.sessions.messages("s1")] == before
-    assert memory.verify().counts["revisions"] == 0
+    assert memory.verify().checked["revisions"] == 0
 
 
+@pytest.mark.slow
 def test_pages_stand_behind_their_message(memory: Appliance, tmp_path: Path) -> None:
     memory.ingest(chat(tmp_path / "in", {"plan.pdf": pdf(PLAN), "b.txt": b"other words"}, time=None), wait=False)
     assert texts(memory) == ["Send me the files", "Here it is", *PLAN, "Here it is", "other words", "Thank you"]
 
 
+@pytest.mark.slow
 def test_an_edited_author_is_that_of_the_pages_too(memory: Appliance, tmp_path: Path) -> None:
     memory.ingest(chat(tmp_path / "in", {"plan.pdf": pdf(PLAN)}))
     memory.ingest(chat(tmp_path / "in", {"plan.pdf": pdf(PLAN)}, author="Benedikt", time="2026-02-07T09:00:00Z"))
@@ -107,6 +113,7 @@ def test_an_edited_author_is_that_of_the_pages_too(memory: Appliance, tmp_path: 
     assert memory.verify().problems == []
 
 
+@pytest.mark.slow
 def test_a_document_without_its_library_is_read_when_that_is_there(
     memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,9 +129,10 @@ def test_a_document_without_its_library_is_read_when_that_is_there(
     report = memory.ingest(export, wait=False)
     assert (report.total("updated"), report.total("documents"), report.total("pages")) == (0, 1, 3)
     assert texts(memory)[1:5] == ["Here it is", *PLAN]
-    assert memory.verify().counts["revisions"] == 0
+    assert memory.verify().checked["revisions"] == 0
 
 
+@pytest.mark.slow
 def test_a_home_of_an_earlier_version_reads_what_is_still_there(home: Path, tmp_path: Path) -> None:
     export = chat(tmp_path / "in", {"plan.pdf": pdf(PLAN), "gone.txt": b"other words"})
     with Appliance.open(home, worker=False) as memory:
@@ -140,6 +148,7 @@ def test_a_home_of_an_earlier_version_reads_what_is_still_there(home: Path, tmp_
         assert texts(memory)[1:5] == ["Here it is", *PLAN]
 
 
+@pytest.mark.slow
 def test_an_export_takes_pages_along(memory: Appliance, tmp_path: Path) -> None:
     memory.ingest(chat(tmp_path / "in", {"plan.pdf": pdf(PLAN)}), wait=False)
     lines = list(memory.export())
@@ -157,9 +166,8 @@ def test_an_export_takes_pages_along(memory: Appliance, tmp_path: Path) -> None:
         assert other.status()["counts"]["document_pages"] == 0
 
 
-def test_no_text_is_read_if_the_settings_say_so(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.slow
+def test_no_text_is_read_if_the_settings_say_so(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("APPLIANCE_ATTACHMENTS_TEXT", "false")
     with Appliance.open(home, worker=False) as memory:
         memory.ingest(chat(tmp_path / "in", {"b.txt": b"other words"}), wait=False)
@@ -170,6 +178,7 @@ def test_no_text_is_read_if_the_settings_say_so(
 # --- forgetting ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_text_is_erased_with_its_message(home: Path, tmp_path: Path) -> None:
     export = chat(tmp_path / "in", {"plan.pdf": pdf(PLAN)})
     with Appliance.open(home, worker=False) as memory:
@@ -205,6 +214,7 @@ def test_a_forgotten_page_does_not_come_back_and_takes_the_copy_along(home: Path
 # --- the command line -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_command_line_names_the_document(home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["ingest", str(chat(tmp_path / "in", {"plan.pdf": pdf(PLAN)}))]) == 0
     assert "1 attached document with 3 pages can be searched" in capsys.readouterr().out
