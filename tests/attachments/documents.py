@@ -42,7 +42,7 @@ def pdf(pages: Sequence[str], trailer: str = "") -> bytes:
 
 
 LOCKED = pdf(
-    ["Nobody reads this"],
+    ["Locked away"],
     "/ID [<00112233445566778899aabbccddeeff> <00112233445566778899aabbccddeeff>]"
     f" /Encrypt << /Filter /Standard /V 2 /R 3 /Length 128 /P -4 /O <{'ab' * 32}> /U <{'cd' * 32}> >>",
 )

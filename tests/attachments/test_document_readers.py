@@ -168,7 +168,8 @@ def test_entities_are_not_followed(tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("the password", encoding="utf-8")
     content = (
-        f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e SYSTEM "{secret.as_uri()}"><!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
+        f'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY e SYSTEM "{secret.as_uri()}">'
+        '<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
         '<o:document-content xmlns:o="urn:oasis:names:tc:opendocument:xmlns:office:1.0"'
         ' xmlns:t="urn:oasis:names:tc:opendocument:xmlns:text:1.0"><o:body><o:text><t:p>seen &e; &b;</t:p></o:text>'
         "</o:body></o:document-content>"
