@@ -95,7 +95,7 @@ def _count_rows(counts: dict[str, int]) -> dict[str, str]:
     """The counts; those of pages and of copies stand beside what they are of."""
     rows = {name: f"{count:,}" for name, count in counts.items() if name not in ("document_pages", "kept_attachments")}
     if kept := counts["kept_attachments"]:
-        rows["attachments"] += f"; {kept:,} different {'one' if kept == 1 else 'ones'} kept"
+        rows["attachments"] += f"; {kept:,} {'copy' if kept == 1 else 'copies'}"
     if pages := counts["document_pages"]:
         rows["documents"] += f"; {output.plural(pages, 'page')}, which are among the messages"
     return rows

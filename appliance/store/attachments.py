@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from appliance.errors import NotFound
 from appliance.store import sessions
@@ -143,8 +144,8 @@ def of_messages(db: sqlite3.Connection, keys: Iterable[int]) -> set[int]:
     return {key for (key,) in db.execute(query, (json_keys(keys),))}
 
 
-def _attachment(row: Sequence[object]) -> Attachment:
-    message, number, session, *rest = row
-    assert isinstance(message, int) and isinstance(number, int) and isinstance(session, int)
+def _attachment(row: Sequence[Any]) -> Attachment:
+    message, number, session, *rest, kept = row
     key = message_id(message)
-    return Attachment(f"{key}.{number + 1}", key, sessions.public_id(session), *rest[:-1], bool(rest[-1]))  # type: ignore[arg-type]
+    values = (f"{key}.{number + 1}", key, sessions.public_id(session), *rest)
+    return replace(Attachment(*values), kept=bool(kept))
