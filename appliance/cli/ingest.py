@@ -45,7 +45,7 @@ def ingest(
     keep: Annotated[
         bool | None,
         typer.Option(
-            "--keep-attachments/--no-attachments",
+            "--keep-attachments/--no-keep-attachments",
             help="Copy attached files into the memory, or not. Default: the settings'.",
             show_default=False,
         ),

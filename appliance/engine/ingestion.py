@@ -78,6 +78,8 @@ class Ingestion:
         self._refresh_people = refresh_people
         self._has_retried = False
         """Whether documents without a library were looked at again since this home was opened."""
+        self._kept_at_purge: int | None = None
+        """How many attachments were kept when unused copies were last looked for: fewer are now if some have gone."""
 
     def ingest_context(
         self,
@@ -141,9 +143,12 @@ class Ingestion:
 
     def remove_unused_copies(self, should_continue: ShouldContinue) -> int:
         """Remove the copies of attachments that no message has any more. Returns how many there were."""
-        if not kept_files.has_unused(self._database.read(), self._home.attachments):
+        kept = stored_documents.counts(self._database.read())["kept_attachments"]
+        if kept == self._kept_at_purge:
             return 0
-        return kept_files.purge(self._database, self._home.attachments)
+        removed = kept_files.purge(self._database, self._home.attachments)
+        self._kept_at_purge = kept
+        return removed
 
     def ingest(self, request: r.IngestRequest, scope: Scope, on_progress: OnProgress) -> IngestReport:
         """See ``IngestRequest``; ``scope`` is whose memory it means."""

@@ -2,15 +2,17 @@
 
 Each request on standard input is a line of JSON, ``{"kind": …, "bytes": …}``, followed by so many bytes: the file. The
 answers go to standard output, a line of JSON each: the pages (``{"place": …, "text": …}``), then how it ended
-(``{"end": …}``, which says why if it could not be read to its end). The process may write no file, and has a limit of
-memory; the other process ends it after a limit of time, and when it has no more documents.
+(``{"end": …}``, which says why if it could not be read to its end). The process may write no file, and has limits of
+memory and of processor time; the other process ends it after a limit of time, and when it has no more documents.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import signal
 import sys
+import time
 from contextlib import suppress
 from typing import BinaryIO
 
@@ -18,6 +20,9 @@ from appliance.formats import documents
 
 MEMORY_BYTES = 1 << 30
 """Address space that a document may take beside what the process has to begin with."""
+
+PROCESSOR_SECONDS = 60
+"""Processor time that a document may take; the system ends the process then."""
 
 MAX_PAGES = 20_000
 MAX_CHARACTERS = 10_000_000
@@ -69,12 +74,25 @@ def limit_resources() -> None:
             resource.setrlimit(kind, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))
 
 
+def limit_time() -> None:
+    """Limit the processor time of the next document."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    wanted = math.ceil(time.process_time()) + PROCESSOR_SECONDS
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CPU, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))
+
+
 def main() -> None:
     if hasattr(signal, "SIGINT"):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the other process ends this one
     limit_resources()
     while line := sys.stdin.buffer.readline():
         request = json.loads(line)
+        limit_time()
         answer(request["kind"], sys.stdin.buffer.read(request["bytes"]), sys.stdout.buffer)
 
 

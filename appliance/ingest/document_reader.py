@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -16,12 +17,13 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import BinaryIO, cast
 
+from appliance.formats.document_worker import PROCESSOR_SECONDS
 from appliance.formats.documents import DocumentKind
 from appliance.formats.text import READ_ERRORS
 from appliance.types.documents import PageText
 
-SECONDS = 60.0
-"""How long a document may take."""
+SECONDS = 600.0
+"""How long a document may take: ten times its processor time, because the machine may be busy."""
 
 MAX_BYTES = 64 << 20
 """The size of a document that is read; the process holds it in memory."""
@@ -34,10 +36,12 @@ _BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class ReadDocument:
-    """The pages of a document that have text, and why it could not be read to its end ("" if it was)."""
+    """The pages of a document that have text, and why it could not be read to its end ("" if it was). ``is_lasting`` is
+    False for a problem that is not the document's own, so that it may be read later."""
 
     pages: tuple[PageText, ...]
     problem: str = ""
+    is_lasting: bool = True
 
 
 class DocumentReader:
@@ -64,7 +68,14 @@ class DocumentReader:
             return ReadDocument((), f"it has {size >> 20:,} MB; documents of more than {MAX_BYTES >> 20} are not read")
         process = self._started()
         if process is None:
-            return ReadDocument((), "the process that reads documents can't be started")
+            return ReadDocument((), "the process that reads documents can't be started", is_lasting=False)
+        try:
+            with open_file() as file:
+                data = b"".join(iter(lambda: file.read(_BLOCK_BYTES), b""))
+        except READ_ERRORS as error:
+            return ReadDocument((), f"its file can't be read ({error})", is_lasting=False)
+        if len(data) != size:
+            return ReadDocument((), "its file has changed; ingest it again", is_lasting=False)
         ended = threading.Event()
 
         def end() -> None:
@@ -76,7 +87,7 @@ class DocumentReader:
         timer.start()
         pages: list[PageText] = []
         try:
-            problem = self._exchange(process, kind, size, open_file, pages)
+            problem = self._exchange(process, kind, data, pages)
         finally:
             timer.cancel()
         if problem is not None:
@@ -84,27 +95,17 @@ class DocumentReader:
         self._stop()
         if ended.is_set():
             return ReadDocument(tuple(pages), f"reading it took more than {self._seconds:g} seconds")
+        if hasattr(signal, "SIGXCPU") and process.returncode == -signal.SIGXCPU:
+            return ReadDocument(tuple(pages), f"reading it took more than {PROCESSOR_SECONDS} s of processor time")
         return ReadDocument(tuple(pages), f"it ended the process that read it (code {process.returncode})")
 
     def _exchange(
-        self,
-        process: subprocess.Popen[bytes],
-        kind: DocumentKind,
-        size: int,
-        open_file: Callable[[], AbstractContextManager[BinaryIO]],
-        pages: list[PageText],
+        self, process: subprocess.Popen[bytes], kind: DocumentKind, data: bytes, pages: list[PageText]
     ) -> str | None:
         """Send a file, and take its pages. Returns how reading it ended, None if the process ended instead."""
         stdin, stdout = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout)
         try:
-            with open_file() as file:
-                data = b"".join(iter(lambda: file.read(_BLOCK_BYTES), b""))
-        except READ_ERRORS as error:
-            return f"its file can't be read ({error})"
-        if len(data) != size:
-            return "its file has changed"
-        try:
-            stdin.write(json.dumps({"kind": kind, "bytes": size}).encode() + b"\n")
+            stdin.write(json.dumps({"kind": kind, "bytes": len(data)}).encode() + b"\n")
             stdin.write(data)
             stdin.flush()
             while line := stdout.readline():

@@ -67,7 +67,7 @@ def take_in(document: Document, context: IngestContext, tally: FileTally, option
 def _read_beside(source: int, document: Document, context: IngestContext, tally: FileTally) -> None:
     readable = formats.readable_kinds()
     lacking: Counter[str] = Counter()
-    with DocumentReader() as reader:
+    with DocumentReader() as reader, _UnreadNotes(context) as unread:
         again = context.include_forgotten
         for attachment in documents.unread(context.database.read(), source=source, again=again):
             context.yield_to_queries()
@@ -75,10 +75,14 @@ def _read_beside(source: int, document: Document, context: IngestContext, tally:
             if kind is not None and kind not in readable:
                 lacking[kind] += 1
             found = document.context.find(attachment.path)
-            read = _read(attachment, kind, readable, reader, None if found is None else found.open, context, tally)
-            if read is not None and read.problem:
-                where = attachment.path
-                tally.notes.append(InputProblem(where, f"{_extent(read)}: {read.problem}", harmless=True))
+            open_file = None if found is None else found.open
+            if (why := _unread_state(attachment, kind, readable, open_file)) or kind is None or open_file is None:
+                unread.add(attachment, why)
+                continue
+            read = _read(attachment, kind, reader, open_file, context, tally)
+            if read.problem:
+                message = f"{_extent(read)}: {read.problem}"
+                tally.notes.append(InputProblem(attachment.path, message, harmless=True))
     if lacking:
         count = lacking.total()
         kinds = ", ".join(sorted(lacking))
@@ -110,11 +114,15 @@ def read_due(
     if attachment is None:
         return 0
     context, readable, done = make_context(), formats.readable_kinds(), 0
-    with DocumentReader() as reader:
+    with DocumentReader() as reader, _UnreadNotes(context) as unread:
         while attachment is not None and should_continue():
             context.yield_to_queries()
             kind = formats.kind_of(attachment.path, attachment.type)
-            _read(attachment, kind, readable, reader, _opener(attachment, options.folder), context, FileTally(""))
+            open_file = _opener(attachment, options.folder)
+            if (why := _unread_state(attachment, kind, readable, open_file)) or kind is None or open_file is None:
+                unread.add(attachment, why)
+            else:
+                _read(attachment, kind, reader, open_file, context, FileTally(""))
             done += 1
             attachment = next(due, None)
     return done
@@ -136,29 +144,58 @@ def _opener(attachment: UnreadAttachment, folder: Path) -> OpenFile | None:
     return None if attachment.source is None else attached_files.opener(attachment.source, attachment.path)
 
 
-def _read(
+def _unread_state(
     attachment: UnreadAttachment,
     kind: DocumentKind | None,
     readable: Collection[DocumentKind],
-    reader: DocumentReader,
     open_file: OpenFile | None,
+) -> TextState | None:
+    """Why an attachment is not read now; None if it is."""
+    if kind is None:
+        return "none"
+    if kind not in readable:
+        return "unavailable"
+    # Of one without a digest, an ingest has read too much already: the next one goes on.
+    is_due = attachment.digest is not None or attachment.size > MAX_BYTES
+    return None if open_file is not None and is_due else "missing"
+
+
+class _UnreadNotes:
+    """Notes why attachments were not read, many in a transaction: a chat may have a hundred thousand pictures. To be
+    used in a ``with`` statement."""
+
+    def __init__(self, context: IngestContext) -> None:
+        self._database = context.database
+        self._notes: list[tuple[UnreadAttachment, TextState]] = []
+
+    def __enter__(self) -> _UnreadNotes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._write()
+
+    def add(self, attachment: UnreadAttachment, state: TextState | None) -> None:
+        self._notes.append((attachment, state or "none"))
+        if len(self._notes) >= PAGE_ROWS:
+            self._write()
+
+    def _write(self) -> None:
+        notes, self._notes = self._notes, []
+        if notes:
+            with self._database.write() as tx:
+                for attachment, state in notes:
+                    documents.note(tx, attachment, state)
+
+
+def _read(
+    attachment: UnreadAttachment,
+    kind: DocumentKind,
+    reader: DocumentReader,
+    open_file: OpenFile,
     context: IngestContext,
     tally: FileTally,
-) -> ReadDocument | None:
-    """Read the text of an attachment, store its pages, and note what became of it. Returns what was read; None if
-    nothing was tried."""
-    lacks: TextState | None = None
-    if kind is None:
-        lacks = "none"
-    elif kind not in readable:
-        lacks = "unavailable"
-    elif open_file is None:
-        lacks = "missing"
-    if kind is None or open_file is None or lacks is not None:
-        _noted(context, attachment, lacks or "none")
-        return None
-    if attachment.digest is None and attachment.size <= MAX_BYTES:
-        return None  # more was attached than an ingest reads; the next one goes on
+) -> ReadDocument:
+    """Read the text of an attachment, store its pages, and note what became of it. Returns what was read."""
     read = reader.read(kind, attachment.size, open_file)
     if not read.pages and not read.problem:
         read = replace(read, problem="it has no text; it may be a scan" if kind == "pdf" else "it has no text")
@@ -167,14 +204,9 @@ def _read(
         tally.documents += 1
         tally.pages += len(read.pages)
     else:
-        _noted(context, attachment, "failed", read.problem)
+        with context.database.write() as tx:
+            documents.note(tx, attachment, "failed" if read.is_lasting else "missing", problem=read.problem)
     return read
-
-
-def _noted(context: IngestContext, attachment: UnreadAttachment, state: TextState, problem: str = "") -> None:
-    """Note what became of an attachment that has no pages."""
-    with context.database.write() as tx:
-        documents.note(tx, attachment, state, problem=problem)
 
 
 def _store(attachment: UnreadAttachment, read: ReadDocument, context: IngestContext, tally: FileTally) -> None:

@@ -102,7 +102,7 @@ def verify(
         ("other vectors", partial(_check_other_ledger, db, open_ledger, report)) for open_ledger in other_ledgers
     ]
     if attachments is not None:
-        checks.append(("the copies of attachments", partial(check_copies, db, attachments, report)))
+        checks.append(("the attachments", partial(check_attachments, db, attachments, report)))
     for what, check in checks:
         try:
             check()
@@ -171,8 +171,11 @@ def check_archive(db: sqlite3.Connection, report: VerifyReport) -> None:
         report.add(message_id(key), why)
 
 
-def check_copies(db: sqlite3.Connection, folder: Path, report: VerifyReport) -> None:
-    """Check that every attachment that is kept has its copy, byte by byte as it was."""
+def check_attachments(db: sqlite3.Connection, folder: Path, report: VerifyReport) -> None:
+    """Check that the pages of documents are known as such, and that every attachment that is kept has its copy, byte by
+    byte as it was."""
+    for key in documents.disagreements(db):
+        report.add(message_id(key), "whether it is a page of a document is not what its metadata says")
     if kept := documents.counts(db)["kept_attachments"]:
         report.count("kept_attachments", kept)
     for where, why in kept_files.disagreements(db, folder):

@@ -13,13 +13,16 @@ DOCUMENTS = (
     "CREATE INDEX attachment_unread ON attachment (message_id) WHERE text_state IS NULL AND digest IS NOT NULL",
     "CREATE INDEX attachment_kept ON attachment (digest) WHERE kept = 1",
     """
--- Which messages are pages of documents, by their metadata.
-CREATE VIEW document_place AS SELECT m.id AS message_id, m.session_id AS session_id,
-    CAST(json_extract(m.metadata, '$.document.message') AS TEXT) AS parent,
-    CAST(json_extract(m.metadata, '$.document.digest') AS TEXT) AS digest
-    FROM message m WHERE instr(m.metadata, '"document"') AND m.role = 'system' AND json_valid(m.metadata)
-    AND json_type(m.metadata, '$.document') = 'object' AND json_type(m.metadata, '$.document.name') = 'text'
-    AND json_type(m.metadata, '$.document.message') = 'text' AND json_type(m.metadata, '$.document.digest') = 'text'""",
+-- Which messages are pages of documents, by their metadata. Text that is no JSON says nothing.
+CREATE VIEW document_place AS SELECT d.message_id AS message_id, d.session_id AS session_id,
+    json_extract(d.document, '$.message') AS parent, json_extract(d.document, '$.digest') AS digest
+    FROM (SELECT m.id AS message_id, m.session_id AS session_id,
+        coalesce(json_extract(
+            CASE WHEN json_valid(m.metadata) THEN m.metadata ELSE '{}' END, '$.document'), '') AS document
+        FROM message m WHERE instr(m.metadata, '"document"') AND m.role = 'system') d
+    WHERE CASE WHEN json_valid(d.document) AND substr(d.document, 1, 1) = '{' THEN
+        json_type(d.document, '$.name') = 'text' AND json_type(d.document, '$.message') = 'text'
+        AND json_type(d.document, '$.digest') = 'text' ELSE 0 END""",
     """
 -- A message that is a page of a document, with the message that carries the document, if that is known.
 CREATE TABLE document_page (

@@ -8,7 +8,7 @@ conversational; a search finds it nevertheless.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -116,10 +116,12 @@ def counts(db: sqlite3.Connection) -> dict[str, int]:
     }
 
 
-def names_of_unavailable(db: sqlite3.Connection, sources: Sequence[int]) -> list[str]:
-    """Return the names of the documents of sources for which a library is not installed."""
+def disagreements(db: sqlite3.Connection) -> list[int]:
+    """Return the messages that are pages by their metadata and not in the table, or the other way round."""
     rows = db.execute(
-        f"SELECT name FROM attachment WHERE text_state = 'unavailable' AND source_id IN {JSON_KEYS_SQL}",
-        (json_keys(sources),),
+        "SELECT message_id FROM (SELECT message_id, digest FROM document_place EXCEPT"
+        " SELECT message_id, digest FROM document_page) UNION"
+        " SELECT message_id FROM (SELECT message_id, digest FROM document_page EXCEPT"
+        " SELECT message_id, digest FROM document_place)"
     )
-    return [name for (name,) in rows]
+    return [key for (key,) in rows]

@@ -128,14 +128,6 @@ def purge(database: Database, folder: Path) -> int:
     return removed
 
 
-def has_unused(db: sqlite3.Connection, folder: Path) -> bool:
-    """Whether there may be copies that no message has any more, by their number."""
-    if not folder.is_dir():
-        return False
-    files = sum(1 for _ in paths.file_entries(folder))
-    return files != fetch_int(db, "SELECT count(DISTINCT digest) FROM attachment WHERE kept = 1")
-
-
 def disagreements(db: sqlite3.Connection, folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the ids of kept attachments whose copy is missing or damaged, each with the reason. Reads all copies."""
     rows = db.execute(

@@ -12,6 +12,7 @@ from appliance import Appliance
 from appliance.cli.app import run
 from appliance.formats import documents as formats
 from tests.attachments.documents import PLAN, chat, pdf
+from tests.attachments.exports import native
 from tests.homes import holding
 
 pytest.importorskip("pypdfium2")
@@ -232,3 +233,12 @@ def test_the_command_line_names_the_document(home: Path, tmp_path: Path, capsys:
 def memory_id(home: Path) -> str:
     with Appliance.open(home, worker=False) as memory:
         return memory.search("greenhouse", limit=1)[0].message_id
+
+
+def test_metadata_of_another_form_makes_no_page(memory: Appliance, tmp_path: Path) -> None:
+    for number, document in enumerate((1, "x", [], {}, {"name": "a"}, {"name": 1, "message": "2", "digest": "3"})):
+        lines = [{"message_id": str(number), "role": "system", "metadata": {"document": document}}]
+        memory.ingest(native(tmp_path / f"{number}.jsonl", lines), wait=False)
+    assert memory.status()["counts"]["document_pages"] == 0
+    assert all(message.document is None for message in memory.sessions.messages("s1"))
+    assert memory.verify().problems == []
