@@ -197,6 +197,7 @@ def test_a_text_is_erased_with_its_message(home: Path, tmp_path: Path) -> None:
         assert (report.total("new"), report.total("pages")) == (1, 3)
 
 
+@pytest.mark.slow
 def test_a_forgotten_page_does_not_come_back_and_takes_the_copy_along(home: Path, tmp_path: Path) -> None:
     export = chat(tmp_path / "in", {"plan.pdf": pdf(PLAN)})
     with Appliance.open(home, worker=False) as memory:
