@@ -48,6 +48,8 @@ _PLAIN_KEYS = frozenset(
     "role content name tool_calls tool_call_id function_call weight refusal audio annotations reasoning"
     " reasoning_content id timestamp created_at createdAt date model".split()
 )
+# Parts of an answer in VS Code that say nothing that stays.
+_PROGRESS = frozenset({"progressMessage", "progressTask", "progressTaskSerialized", "mcpServersStarting", "undoStop"})
 _NATIVE_KEYS = frozenset({"session_id", "role", "content"})
 _GEMINI_KEYS = frozenset({"role", "parts", "ts", "timestamp"})
 _OWN_KEYS = frozenset(
@@ -318,16 +320,48 @@ def request_turns(data: dict[str, Any]) -> list[Any]:
         identity, when = request.get("requestId"), request.get("timestamp")
         words = as_dict(request.get("message")).get("text") or request.get("message")
         turns.append({"role": "user", "content": words, "id": identity, "timestamp": when})
-        response = request.get("response")
-        parts = response if isinstance(response, list) else [response]
-        texts_of = [part.get("value") if isinstance(part, dict) else part for part in parts]
-        words = "".join(text for text in map(_markdown, texts_of) if text)
-        turns.append({"role": "assistant", "content": words, "id": request.get("responseId"), "timestamp": when})
+        content = list(_response_parts(request.get("response")))
+        turns.append({"role": "assistant", "content": content, "id": request.get("responseId"), "timestamp": when})
     return turns
 
 
+def _response_parts(response: Any) -> Iterator[dict[str, Any]]:
+    """The parts of an answer of Copilot in VS Code: its text, with the names of the files that it refers to between the
+    words, and its reasoning and calls."""
+    words = ""
+    others: list[dict[str, Any]] = []
+    for part in response if isinstance(response, list) else [response]:
+        fields = as_dict(part)
+        kind = as_text(fields.get("kind"))
+        if kind == "thinking":
+            others.append({"type": "thinking", "thinking": agent_logs.words_of(fields.get("value"))})
+        elif kind == "toolInvocationSerialized":
+            said = next(
+                (_markdown(fields[key]) for key in ("pastTenseMessage", "invocationMessage") if fields.get(key)), ""
+            )
+            call = {"name": as_text(fields.get("toolId")), "id": fields.get("toolCallId")}
+            others.append(call | {"type": "tool_use", "input": {"message": said} if said else None})
+        elif kind == "inlineReference":
+            words += _reference_name(as_dict(fields.get("inlineReference")), as_text(fields.get("name")))
+        elif kind not in _PROGRESS:
+            words += _markdown(fields.get("value", fields.get("content"))) if fields else as_text(part)
+    yield {"type": "text", "text": words}
+    yield from (part for part in others if part["type"] != "thinking" or part["thinking"])
+
+
+def _reference_name(reference: dict[str, Any], name: str) -> str:
+    """What an answer shows for a file or a symbol."""
+    uri = as_dict(as_dict(reference.get("location")).get("uri")) or as_dict(reference.get("uri")) or reference
+    name = name or as_text(reference.get("name"))
+    name = name or first_text(uri, "path", "fsPath").replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return f"`{name}`" if name else ""
+
+
 def _markdown(value: Any) -> str:
-    return as_text(as_dict(value).get("value")) if isinstance(value, dict) else as_text(value)
+    """Markdown as a string, or within ``value`` or ``content``."""
+    if isinstance(value, dict):
+        return _markdown(value.get("value", value.get("content")))
+    return as_text(value)
 
 
 def shape_confidence(records: list[dict[str, Any]]) -> float:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from appliance.formats import (
@@ -18,6 +19,7 @@ from appliance.formats import (
     agent_logs,
     agent_shapes,
     agent_tasks,
+    copilot_journal,
     json_fields,
     opencode_storage,
     unknown_text,
@@ -92,6 +94,8 @@ def matches(head: DocumentHead) -> float:
 
 def _confidence(record: dict[str, Any]) -> float:
     kind, message = as_text(record.get("type")), as_dict(record.get("message"))
+    if copilot_journal.is_state(record):
+        return 0.95
     if "step_index" in record and len({"source", "type", "status"} & record.keys()) > 1:
         return 0.95
     if "step_index" in record and kind in ("USER_INPUT", *ANTIGRAVITY_ANSWERS):
@@ -137,8 +141,18 @@ def parse(document: Document) -> Iterator[Record]:
         is_database = agent_databases.is_database(document)
     except texts.READ_ERRORS:
         is_database = False  # the error is reported when the lines are read
-    items = agent_databases.sessions(document) if is_database else agent_logs.entries(document)
+    items = agent_databases.sessions(document) if is_database else _entries(document)
     yield from agent_logs.records(items, log.sessions.values(), partial(_record, log))
+
+
+def _entries(document: Document) -> Iterator[LogEntry | InputProblem]:
+    items = agent_logs.entries(document)
+    first = next(items, None)
+    if first is None:
+        return
+    items = chain([first], items)
+    is_journal = isinstance(first, LogEntry) and copilot_journal.is_state(first.data)
+    yield from copilot_journal.final_states(items) if is_journal else items
 
 
 def _facts_beside(document: Document) -> dict[str, Any]:
