@@ -133,7 +133,7 @@ def _big_agi_turn(message: Fields) -> Iterator[AppTurn]:
         if kind == "text" or (kind == "error" and part.get("error")):
             parts += text_parts(first_text(part, "text", "error"))
         elif kind == "ma":
-            parts += text_parts(as_text(part.get("aText")), "reasoning")
+            parts += text_parts(part.get("aText"), "reasoning")
         elif kind == "tool_invocation":
             call = as_dict(part.get("invocation"))
             name = as_text(call.get("name")) or as_text(call.get("type"))
@@ -156,7 +156,7 @@ def _cherry(data: Fields) -> Iterator[AppConversation]:
     def read(message: Fields) -> Iterator[AppTurn]:
         own = [blocks.get(as_text(identity)) or {} for identity in as_list(message.get("blocks"))]
         parts = [part for block in own for part in _cherry_parts(block)]
-        parts += text_parts(as_text(message.get("content"))) if not parts else ()
+        parts += text_parts(message.get("content")) if not parts else ()
         role = agent_records.role_of(as_text(message.get("role")))
         model = first_text(message, "modelId") or first_text(as_dict(message.get("model")), "id")
         yield AppTurn(role or "system", tuple(parts), _time(message), first_id(message, "id"), model=model)
@@ -178,7 +178,7 @@ def _cherry_parts(block: Fields) -> tuple[AgentContentPart, ...]:
         name = first_text(block, "toolName", "toolId")
         call = AgentContentPart("call", agent_records.call_text(name, block.get("arguments")), name)
         return (call, *text_parts(agent_records.result_text(content), "result"))
-    return text_parts(as_text(content), "reasoning" if kind == "thinking" else "text")
+    return text_parts(content, "reasoning" if kind == "thinking" else "text")
 
 
 def _said(data: Fields) -> Iterator[AppConversation]:
@@ -192,7 +192,7 @@ def _said(data: Fields) -> Iterator[AppConversation]:
 def _said_turn(message: Fields) -> Iterator[AppTurn]:
     roles: dict[str, Role] = {"prompt": "user", "response": "assistant"}
     word = as_text(message.get("role")).lower()
-    yield AppTurn(roles.get(word, "system"), text_parts(as_text(message.get("say"))), message.get("time"))
+    yield AppTurn(roles.get(word, "system"), text_parts(message.get("say")), message.get("time"))
 
 
 def _perplexity(data: Fields) -> Iterator[AppConversation]:
@@ -209,10 +209,7 @@ def _perplexity_turns(entry: Fields) -> Iterator[AppTurn]:
     identity = first_id(entry, "backend_uuid", "uuid")
     shared: dict[str, Any] = {"time": time}
     yield AppTurn(
-        "user",
-        text_parts(as_text(entry.get("query_str"))),
-        identity=f"{identity}-query" if identity else None,
-        **shared,
+        "user", text_parts(entry.get("query_str")), identity=f"{identity}-query" if identity else None, **shared
     )
     blocks = [as_dict(block.get("markdown_block")) for block in _objects(entry.get("blocks"))]
     answers = [as_text(block.get("answer")) or "".join(map(as_text, as_list(block.get("chunks")))) for block in blocks]
@@ -240,7 +237,7 @@ def _webui_pairs(data: Fields) -> Iterator[AppConversation]:
     turns: list[AppTurn | InputProblem] = []
     for number, pair in enumerate(pairs):
         for role, text in zip(("user", "assistant"), pair, strict=True):
-            if isinstance(text, str) and text != _OPENING:
+            if text != _OPENING:
                 time = as_dict(facts.get(f"{role}_{number}")).get("timestamp")
                 turns.append(AppTurn(role, text_parts(text), time, where=f"pair {number + 1}"))  # type: ignore[arg-type]
     yield AppConversation(turns=turns)
@@ -257,9 +254,7 @@ def _character_message(message: Fields) -> Iterator[AppTurn]:
     source = as_dict(message.get("src"))
     role: Role = "user" if source.get("is_human") else "assistant"
     author = as_text(source.get("name")) or None
-    yield AppTurn(
-        role, text_parts(as_text(message.get("text"))), _time(message), first_id(message, "id", "uuid"), author
-    )
+    yield AppTurn(role, text_parts(message.get("text")), _time(message), first_id(message, "id", "uuid"), author)
 
 
 def _character_turns(data: Fields) -> Iterator[AppConversation]:
@@ -276,7 +271,7 @@ def _character_turn(turn: Fields) -> Iterator[AppTurn]:
     chosen = turn.get("primary_candidate_id")
     for candidate in _objects(turn.get("candidates")):
         identity = first_id(candidate, "candidate_id")
-        text = text_parts(as_text(candidate.get("raw_content")))
+        text = text_parts(candidate.get("raw_content"))
         is_branch = bool(chosen) and identity != chosen
         time = turn.get("create_time") or candidate.get("create_time")
         yield AppTurn(role, text, time, identity, as_text(author.get("name")) or None, is_branch=is_branch)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
-from appliance.formats import agent_records, json_fields
+from appliance.formats import agent_records, json_fields, unknown_text
 from appliance.formats.agent_records import AgentContentPart
 from appliance.formats.json_fields import as_dict, as_list, as_text, decode_object, first_id, first_text
 from appliance.types import InputProblem, Role
@@ -46,12 +46,20 @@ class AppConversation:
 
 
 Fields = dict[str, Any]
+PartKind = Literal["text", "reasoning", "call", "result"]
+UNKNOWN = "(unknown shape)"
+"""The name of a part whose words stood in an unknown shape."""
+
 ReadTurns = Callable[[Fields], Iterable[AppTurn]]
 
 
-def text_parts(text: str, kind: str = "text") -> tuple[AgentContentPart, ...]:
-    """The text as the one part of a message; no part if it is blank."""
-    return (AgentContentPart(kind, text),) if text.strip() else ()  # type: ignore[arg-type]
+def text_parts(value: Any, kind: PartKind = "text") -> tuple[AgentContentPart, ...]:
+    """The words of a value as the one part of a message; no part if it is blank. Of a value that is no string, every
+    string is kept, in a part with the name ``UNKNOWN``."""
+    if isinstance(value, str) or value is None:
+        return (AgentContentPart(kind, value),) if value and value.strip() else ()
+    text = unknown_text.text_of(value)
+    return (AgentContentPart(kind, text, UNKNOWN),) if text else ()
 
 
 def turn_of_content(role: Role | None, content: Any, **more: Any) -> Iterator[AppTurn]:
@@ -86,11 +94,11 @@ def facts_of(record: Fields) -> Mapping[str, Any]:
 def _sillytavern(record: Fields) -> Iterator[AppTurn]:
     role: Role = "user" if record.get("is_user") else "assistant"
     is_hidden = record.get("is_system") is True
-    text, name = as_text(record.get("mes")), as_text(record.get("name")) or None
+    text, name = record.get("mes"), as_text(record.get("name")) or None
     reasoning = text_parts(as_text(as_dict(record.get("extra")).get("reasoning")), "reasoning")
     swipes = [swipe for swipe in as_list(record.get("swipes")) if isinstance(swipe, str)]
     for swipe in swipes:
-        if swipe != text and text:
+        if text and isinstance(text, str) and swipe != text:
             yield AppTurn(role, text_parts(swipe), record.get("send_date"), author=name, is_branch=True)
     text = text or next(iter(swipes), "")
     yield AppTurn("system" if is_hidden else role, reasoning + text_parts(text), record.get("send_date"), author=name)
@@ -117,11 +125,9 @@ def _prompt_and_answer(record: Fields) -> Iterator[AppTurn]:
         "time": time,
         "conversation": first_id(record, "thread_id", "threadId", "workspace", "conversation_id"),
     }
-    yield AppTurn(
-        "user", text_parts(as_text(record.get("prompt"))), author=first_text(record, "username") or None, **shared
-    )
+    yield AppTurn("user", text_parts(record.get("prompt")), author=first_text(record, "username") or None, **shared)
     answer = decode_object(record.get("response"))
-    text = as_text(as_dict(answer).get("text")) or as_text(record.get("response"))
+    text = as_text(as_dict(answer).get("text")) or record.get("response")
     yield AppTurn("assistant", text_parts(text), model=as_text(record.get("model")), **shared)
 
 
@@ -145,7 +151,7 @@ def _pydantic_ai(record: Fields) -> Iterator[AppTurn]:
         elif kind in ("tool-return", "retry-prompt", "builtin-tool-return"):
             yield AppTurn("tool", (AgentContentPart("result", agent_records.result_text(content), name),), time)
         elif kind == "thinking":
-            yield AppTurn("assistant", text_parts(as_text(content), "reasoning"), time)
+            yield AppTurn("assistant", text_parts(content, "reasoning"), time)
         else:
             role: Role = "assistant" if kind == "text" else "system" if kind == "system-prompt" else "user"
             yield from turn_of_content(role, content, time=time, model=as_text(record.get("model_name")))
@@ -162,7 +168,7 @@ def _autogen(record: Fields) -> Iterator[AppTurn]:
             part = AgentContentPart("call" if is_call else "result", text, name)
             yield AppTurn("tool", (part,), record.get("created_at"))
     elif kind == "ThoughtEvent":
-        yield AppTurn("assistant", text_parts(as_text(content), "reasoning"), **shared)
+        yield AppTurn("assistant", text_parts(content, "reasoning"), **shared)
     else:
         side = "user" if "user" in source.lower() else "assistant"
         yield from turn_of_content(side, content, author=source, **shared)  # type: ignore[arg-type]
@@ -176,20 +182,20 @@ def _openhands(record: Fields) -> Iterator[AppTurn]:
         if name not in _SILENT_OBSERVATIONS:
             yield AppTurn("tool", (AgentContentPart("result", as_text(record.get("content")), name),), **shared)
     elif action in ("message", "system"):
-        text = first_text(args, "content") or first_text(record, "message")
+        text = args.get("content") or record.get("message")
         is_person = as_text(record.get("source")) == "user"
         yield AppTurn(
             "system" if action == "system" else "user" if is_person else "assistant", text_parts(text), **shared
         )
     elif action in ("finish", "reject"):
-        text = first_text(args, "final_thought", "thought") or as_text(record.get("message"))
+        text = first_text(args, "final_thought", "thought") or record.get("message")
         yield AppTurn("assistant", text_parts(text), **shared)
     elif action == "think":
-        yield AppTurn("assistant", text_parts(as_text(args.get("thought")), "reasoning"), **shared)
+        yield AppTurn("assistant", text_parts(args.get("thought"), "reasoning"), **shared)
     elif action not in ("change_agent_state", "recall", "null"):
         call = {key: value for key, value in args.items() if key in _CALL_ARGUMENTS and value not in (None, "")}
         part = AgentContentPart("call", agent_records.call_text(action, call), action)
-        yield AppTurn("assistant", (*text_parts(as_text(args.get("thought"))), part), **shared)
+        yield AppTurn("assistant", (*text_parts(args.get("thought")), part), **shared)
 
 
 def _windsurf(record: Fields) -> Iterator[AppTurn]:
@@ -197,9 +203,11 @@ def _windsurf(record: Fields) -> Iterator[AppTurn]:
     fields = as_dict(record.get(kind))
     time = record.get("timestamp", record.get("created_at"))
     if kind == "user_input":
-        yield AppTurn("user", text_parts(first_text(fields, "user_response", "query", "text")), time)
+        yield AppTurn(
+            "user", text_parts(fields.get("user_response") or fields.get("query") or fields.get("text")), time
+        )
     elif kind == "planner_response":
-        parts = text_parts(as_text(fields.get("thinking")), "reasoning") + text_parts(as_text(fields.get("response")))
+        parts = text_parts(fields.get("thinking"), "reasoning") + text_parts(fields.get("response"))
         yield AppTurn("assistant", parts, time)
     elif fields:
         yield AppTurn("tool", (AgentContentPart("result", agent_records.call_text("", fields), kind),), time)
@@ -209,11 +217,11 @@ def _cursor_bubble(record: Fields) -> Iterator[AppTurn]:
     role: Role = "user" if record.get("type") == 1 else "assistant"
     tool = as_dict(record.get("toolFormerData"))
     parts = text_parts(as_text(as_dict(record.get("thinking")).get("text")), "reasoning")
-    parts += text_parts(as_text(record.get("text")))
+    parts += text_parts(record.get("text"))
     if name := as_text(tool.get("name")):
         arguments = next((tool[key] for key in ("rawArgs", "params") if tool.get(key)), None)
         parts += (AgentContentPart("call", agent_records.call_text(name, arguments), name),)
-        parts += tuple(AgentContentPart("result", part.text, name) for part in text_parts(as_text(tool.get("result"))))
+        parts += tuple(AgentContentPart("result", part.text, name) for part in text_parts(tool.get("result")))
     model = as_text(as_dict(record.get("modelInfo")).get("modelName"))
     yield AppTurn(role, parts, record.get("createdAt"), first_id(record, "bubbleId"), model=model)
 

@@ -133,9 +133,8 @@ class _Reading:
         used = self.ids[session]
         identity = turn.identity if turn.identity not in used else None
         used |= {identity} if identity else set()
-        content = AgentContent(
-            list(turn.parts), [{"name": name} for name in turn.attachments], unknown_types=list(turn.unknown)
-        )
+        unknown = [*turn.unknown, *("" for part in turn.parts if part.name == chat_app_turns.UNKNOWN)]
+        content = AgentContent(list(turn.parts), [{"name": name} for name in turn.attachments], unknown_types=unknown)
         if content.is_empty:
             return
         metadata = agent_records.model_of(turn.model) if turn.role == "assistant" else {}

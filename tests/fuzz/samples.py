@@ -368,12 +368,7 @@ def _chatbox() -> dict[str, Any]:
         parts = [{"type": "text", "text": said()}]
         return {"id": f"{UUID}{n:02}", "role": role, "contentParts": parts, "timestamp": 1741082401000 + n}
 
-    session = {
-        "id": "c1",
-        "type": "chat",
-        "name": said("Ferry"),
-        "messages": [message(1, "user"), message(2, "assistant")],
-    }
+    session = {"id": "c1", "type": "chat", "name": "Ferry", "messages": [message(1, "user"), message(2, "assistant")]}
     return {"__exported_items": ["conversations"], "__exported_at": "2025-03-04T10:00:00Z", "session:c1": session}
 
 
