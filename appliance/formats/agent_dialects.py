@@ -68,10 +68,13 @@ def opencode(data: dict[str, Any]) -> AgentTurn:
     blocks: list[ContentBlock] = []
     added: list[tuple[str, bool]] = []
     for part in map(as_dict, as_list(data.get("parts"))):
-        state = as_dict(part.get("state"))
+        # Some exports have the state's fields in the part itself.
+        state = as_dict(part.get("state")) or part
         if part.get("type") == "tool":
-            call = {"name": part.get("tool"), "id": part.get("callID"), "input": state.get("input")}
-            blocks += [call_of(call), result_of({"toolCallId": part.get("callID"), "output": state.get("output")})]
+            identity = first_text(part, "callID") or as_text(part.get("id"))
+            call = {"name": first_text(part, "tool", "name"), "id": identity, "input": state.get("input")}
+            output = state.get("output", state.get("error"))
+            blocks += [call_of(call), result_of({"toolCallId": identity, "output": output})]
         elif part.get("synthetic") is True:
             # What the program adds to a prompt.
             added += [(as_text(part.get("text")), True)]
@@ -80,7 +83,7 @@ def opencode(data: dict[str, Any]) -> AgentTurn:
     if error := first_text(as_dict(as_dict(info.get("error")).get("data")), "message"):
         added.append((error, False))
     identity, parent = agent_logs.own_id(info.get("id")), agent_logs.own_id(info.get("parentID"))
-    time, model = as_dict(info.get("time")).get("created"), as_text(info.get("modelID"))
+    time, model = time_of(info), as_text(info.get("modelID"))
     model = model or first_text(as_dict(info.get("model")), "modelID")
     hidden = role == "system"
     return AgentTurn(role, tuple(blocks), identity, parent, time, hidden=hidden, model=model, added=tuple(added))

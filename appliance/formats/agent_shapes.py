@@ -8,7 +8,7 @@ module knows the words, and turns the parts of all programs into those that ``ag
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,6 +122,18 @@ def turn_of(data: dict[str, Any]) -> AgentTurn | None:
     return AgentTurn(
         role, blocks, identity, parent, time_of(data, inner), hidden=role == "system" or is_hidden, model=model
     )
+
+
+def only_person_is_known(turns: Sequence[Any]) -> bool:
+    """Whether a conversation has a person's turns, and none of a speaker that is known for an assistant."""
+    roles = {turn.role for item in turns if isinstance(item, dict) and (turn := turn_of(item)) is not None}
+    return "user" in roles and "assistant" not in roles
+
+
+def answer_of_stranger(data: dict[str, Any]) -> AgentTurn | None:
+    """The turn of a speaker whose word is not known ("claude_2"), as an assistant's; None if it names none."""
+    speaker = next((word for key in _SPEAKERS[:6] if isinstance(word := data.get(key), str) and word), "")
+    return turn_of(data | {"role": "assistant"}) if speaker and turn_of(data) is None else None
 
 
 def pair_in(data: Any) -> list[dict[str, Any]]:
@@ -293,6 +305,8 @@ def turns_in(data: Mapping[str, Any]) -> list[Any] | None:
         below: list[Mapping[str, Any]] = []
         for value in (value for fields in level for value in fields.values()):
             if isinstance(value, list):
+                if pairs := _paired(value):
+                    return [turn for pair in pairs for turn in pair_in(pair)]
                 items = [item[0] if isinstance(item, list) and item else item for item in value]
                 if any(map(is_turn, items[:20])):
                     return items
@@ -302,6 +316,14 @@ def turns_in(data: Mapping[str, Any]) -> list[Any] | None:
                 below.append(value)
         level = below
     return None
+
+
+def _paired(items: list[Any]) -> list[dict[str, Any]]:
+    """The prompts and answers of a list of lists of two, in which no record says who speaks (Amazon Q)."""
+    if not items or not all(isinstance(item, list) and len(item) == 2 for item in items):
+        return []
+    pairs = [{"user": item[0], "assistant": item[1]} for item in items]
+    return pairs if all(map(pair_in, pairs)) and not any(is_turn(item[0]) for item in items) else []
 
 
 def sessions_in(data: Mapping[str, Any]) -> list[dict[str, Any]]:

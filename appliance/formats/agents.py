@@ -108,7 +108,7 @@ def _confidence(record: dict[str, Any]) -> float:
         return 0.95
     if kind == "metadata" and "protocol_version" in record:
         return 0.9
-    if agent_tasks.is_shown(record) and "ts" in record:
+    if agent_tasks.is_shown(record) and ("ts" in record or "type" not in record):
         return 0.95
     if "sessionId" in record and isinstance(message.get("parts"), list):
         return 0.95
@@ -250,12 +250,17 @@ def _container(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Rec
     heads = [as_dict(data.get(key)) for key in ("info", "session", "session_meta", "thread")]
     head = {key: value for one in heads for key, value in one.items() if key != "messages"}
     _update_session_facts(log, data | head | {"messages": turns})
+    if prompt := first_text(data, "system_prompt", "systemPrompt"):
+        yield from _messages(log, AgentTurn("system", (ContentBlock("words", prompt),), hidden=True), where)
+    strangers_answer = agent_shapes.only_person_is_known(turns)
     for entry in json_fields.entries(turns, where, "message"):
         if isinstance(entry, InputProblem):
             yield entry
             continue
         _, place, message = entry
-        if isinstance(message.get("info"), dict) and "parts" in message:
+        if strangers_answer and (turn := agent_shapes.answer_of_stranger(message)) is not None:
+            yield from _messages(log, turn, place)
+        elif isinstance(message.get("info"), dict) and "parts" in message:
             yield from _messages(log, opencode(message), place)
         elif (turn := plain_or_none(message)) is not None or (turn := turn_of(message)) is not None:
             yield from _messages(log, turn, place)

@@ -377,6 +377,8 @@ def _tool(
     if not text:
         outcome = data.get("toolUseResult")
         text = as_text(outcome) or as_text(as_dict(outcome).get("stdout"))
+    if not text and not isinstance(block.get("content"), str):
+        text = unknown_text.text_of(block.get("content"))
     metadata = tool_metadata(kind, name)
     images = [{"name": "image"} for part in as_list(block.get("content")) if as_dict(part).get("type") == "image"]
     if images:

@@ -93,7 +93,7 @@ def matches(head: DocumentHead) -> float:
     if head.tables or _OTHER_FORMAT.match(head.text):
         return 0.0
     survey = _survey(enumerate(head.text.removesuffix("\n").split("\n"), 1))
-    if survey.aider.starts or markdown_dialects.dialect_of(survey.opening):
+    if survey.aider.starts or _is_aider(head.name, survey) or markdown_dialects.dialect_of(survey.opening):
         return 0.97
     verdict = verdict_of(survey.shapes)
     if verdict is None or verdict.shape == "dated":
@@ -114,7 +114,7 @@ def parse(document: Document) -> Iterator[Record]:
         yield CP1252_NOTE
     problems: list[InputProblem] = []
     lines = collect_lines(document, encoding, problems)
-    if survey.aider.starts:
+    if survey.aider.starts or _is_aider(document.name, survey):
         for record in aider.parse(lines, survey.aider):
             yield from problems
             problems.clear()
@@ -128,6 +128,11 @@ def parse(document: Document) -> Iterator[Record]:
         for session_lines in _sessions(lines):
             yield from _transcript(document.name, session_lines, survey, verdict, problems)
     yield from problems
+
+
+def _is_aider(name: str, survey: _TranscriptSurvey) -> bool:
+    """Whether the name is that of Aider's history, which may begin within a session."""
+    return name.endswith(".aider.chat.history.md") and survey.aider.prompts > 0
 
 
 def _sessions(lines: _Lines) -> Iterator[_Lines]:
