@@ -9,7 +9,7 @@ from typing import Any
 
 from appliance.formats import agent_logs
 from appliance.formats.agent_logs import ContentBlock, blocks_of, call_of, result_of
-from appliance.formats.agent_shapes import AgentTurn, content_blocks, role_of, time_of
+from appliance.formats.agent_shapes import AgentTurn, content_blocks, role_of, time_of, turn_of
 from appliance.formats.json_fields import as_dict, as_list, as_text, first_text
 from appliance.types import Role
 
@@ -34,7 +34,13 @@ def dialect_of(data: dict[str, Any]) -> Callable[[dict[str, Any]], AgentTurn | N
 def plain_or_none(data: dict[str, Any]) -> AgentTurn | None:
     """A record with a role of its own or of its message; other records are bookkeeping."""
     turn = _plain(data)
-    return turn if turn.blocks else None
+    if not turn.blocks:
+        return None
+    if turn.role in ("user", "assistant") and not any(block.kind == "words" for block in turn.blocks):
+        # The words may stand under another key.
+        other = turn_of(data)
+        return other if other and any(block.kind == "words" for block in other.blocks) else turn
+    return turn
 
 
 def _plain(data: dict[str, Any]) -> AgentTurn:
@@ -71,10 +77,10 @@ def opencode(data: dict[str, Any]) -> AgentTurn:
         # Some exports have the state's fields in the part itself.
         state = as_dict(part.get("state")) or part
         if part.get("type") == "tool":
-            identity = first_text(part, "callID") or as_text(part.get("id"))
-            call = {"name": first_text(part, "tool", "name"), "id": identity, "input": state.get("input")}
+            call_id = first_text(part, "callID", "id")
+            call = {"name": first_text(part, "tool", "name"), "id": call_id, "input": state.get("input")}
             output = state.get("output", state.get("error"))
-            blocks += [call_of(call), result_of({"toolCallId": identity, "output": output})]
+            blocks += [call_of(call), result_of({"toolCallId": call_id, "output": output})]
         elif part.get("synthetic") is True:
             # What the program adds to a prompt.
             added += [(as_text(part.get("text")), True)]
@@ -126,7 +132,8 @@ def _copilot(data: dict[str, Any]) -> AgentTurn | None:
     agent = (agent_logs.own_id(call) or "agents") if call else None
     identity, parent = agent_logs.own_id(data.get("id")), agent_logs.own_id(data.get("parentId"))
     model = as_text(fields.get("model"))
-    turn = AgentTurn("system", (), identity, parent, data.get("timestamp"), agent=agent, model=model)
+    time = data.get("timestamp") or fields.get("timestamp")
+    turn = AgentTurn("system", (), identity, parent, time, agent=agent, model=model)
     words = ContentBlock("words", first_text(fields, "content", "message", "prompt", "output", "text"))
     if kind == "user.message":
         names = [first_text(as_dict(item), "displayName", "path") for item in as_list(fields.get("attachments"))]

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from appliance.formats import agent_logs, json_fields
-from appliance.formats.agent_logs import ContentBlock, blocks_of, call_of
+from appliance.formats import agent_logs, json_fields, unknown_text
+from appliance.formats.agent_logs import ContentBlock, blocks_of, call_of, result_of
 from appliance.formats.json_fields import as_dict, as_list, as_text, decode_object, first_text
 from appliance.formats.timestamps import read_time
 from appliance.types import Role
@@ -43,6 +43,7 @@ _IDS = ("id", "uuid", "message_id", "messageId", "messageID", "_id", "bubbleId")
 _PARENTS = ("parentId", "parentUuid", "parent_id", "parentID", "parent_uuid")
 _MODELS = ("model", "modelId", "modelID", "model_id", "modelName", "model_name")
 _CALL_LISTS = ("tool_calls", "toolCalls", "tool_uses", "toolUses", "toolRequests")
+_RESULT_LISTS = ("tool_results", "toolResults")
 _RESULT_IDS = ("toolUseID", "toolUseId", "tool_call_id", "toolCallId", "callId", "call_id")
 _PLAIN_KEYS = frozenset(
     "role content name tool_calls tool_call_id function_call weight refusal audio annotations reasoning"
@@ -108,6 +109,10 @@ def turn_of(data: dict[str, Any]) -> AgentTurn | None:
     blocks = _blocks(inner) or (_blocks(data) if inner is not data else ())
     if role == "tool":
         blocks = _tool_blocks(inner, blocks)
+    for result in (one for key in _RESULT_LISTS for one in as_list(inner.get(key)) if isinstance(one, dict)):
+        block = result_of(result)
+        text = block.text or unknown_text.text_of(result)
+        blocks += (ContentBlock("result", text, block.name, block.call_id),) if text else ()
     if role == "assistant":
         if reasoning := first_text(inner, "reasoning_content", "reasoning", "thinking", "reasoningText"):
             blocks = (ContentBlock("reasoning", reasoning), *(b for b in blocks if b.text != reasoning))

@@ -47,8 +47,14 @@ def is_task_file(name: str) -> bool:
 def is_shown(record: dict[str, Any]) -> bool:
     """Whether a record is one of ``ui_messages.json``; the type may be missing."""
     if "type" not in record:
-        return any(record.get(key) in known for key, known in (("say", _SAID), ("ask", _SAID)))
+        has_kind = any(isinstance(record.get(key), str) for key in ("say", "ask"))
+        return has_kind and "text" in record and "role" not in record
     return record.get("type") in ("say", "ask") and isinstance(record.get(as_text(record.get("type"))), str)
+
+
+def is_certain(record: dict[str, Any]) -> bool:
+    """Whether a record that is shown has what only these programs write: its time, or a word of theirs."""
+    return "ts" in record or first_text(record, "say", "ask") in _SAID
 
 
 def facts_of(document: Document) -> dict[str, Any]:

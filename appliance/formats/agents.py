@@ -108,7 +108,7 @@ def _confidence(record: dict[str, Any]) -> float:
         return 0.95
     if kind == "metadata" and "protocol_version" in record:
         return 0.9
-    if agent_tasks.is_shown(record) and ("ts" in record or "type" not in record):
+    if agent_tasks.is_shown(record) and agent_tasks.is_certain(record):
         return 0.95
     if "sessionId" in record and isinstance(message.get("parts"), list):
         return 0.95

@@ -143,8 +143,10 @@ def _open_envelope(data: dict[str, Any], where: str) -> _CodexRecord:
         outer = as_text(data.get("type"))
         time = data.get("timestamp") or payload.get("timestamp")
     else:
-        payload, outer = data, "response_item"
-        if not as_text(data.get("type")) and "role" not in data:
+        # Other programs' records in the oldest dialect have a message within.
+        inner = as_dict(data.get("message"))
+        payload, outer = inner if "role" in inner and "role" not in data else data, "response_item"
+        if not as_text(data.get("type")) and "role" not in payload:
             outer = "session_meta"
         time = data.get("timestamp") or data.get("created_at")
     kind = as_text(payload.get("type"))

@@ -10,12 +10,15 @@ message is missing is read by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC
 from typing import Any, Literal
 
 from appliance.formats import agent_logs
 from appliance.formats.agent_logs import LogEntry
+from appliance.formats.agent_shapes import time_of
 from appliance.formats.base import Document
 from appliance.formats.json_fields import as_dict, as_text, first_text
+from appliance.formats.timestamps import read_time
 from appliance.types import InputProblem
 
 _DATES = frozenset({"time", "createdAt", "created_at"})
@@ -41,9 +44,8 @@ def kind_of(data: dict[str, Any], name: str) -> Kind | None:
         return None
     if "role" in data:
         # The folders tell what older and other programs' files leave out.
-        is_placed = ("sessionID" in data and "created" in time) or (
-            "message" in folders[-2:-1] and bool(_DATES & data.keys())
-        )
+        is_placed = folders[-2:-1] == ["message"] and bool(_DATES & data.keys())
+        is_placed = is_placed or ("sessionID" in data and "created" in time)
         is_message = is_placed and not {"content", "parts", "text"} & data.keys()
         return "message" if is_message else None
     if "type" in data:
@@ -67,8 +69,8 @@ def assembled(document: Document, data: dict[str, Any], kind: Kind) -> Iterator[
         messages: list[tuple[float, str, dict[str, Any]]] = []
         problems: list[InputProblem] = []
         for message in _objects(document, _MESSAGES["session"], problems, id=identity):
-            created = as_dict(message.get("time")).get("created")
-            order = float(created) if isinstance(created, int | float) else 0.0
+            when = read_time(time_of(message), UTC)
+            order = when.timestamp() if when else 0.0
             parts = _parts(document, "session", identity, message, problems)
             messages.append((order, as_text(message.get("id")), {"info": message, "parts": parts}))
         messages.sort(key=lambda one: one[:2])
