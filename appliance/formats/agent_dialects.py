@@ -54,7 +54,7 @@ def _plain(data: dict[str, Any]) -> AgentTurn:
         blocks = (replace(result, name=result.name or as_text(message.get("name"))),) if result.text else ()
     elif role == "assistant":
         blocks += tuple(call_of(call) for call in as_list(message.get("tool_calls")) if isinstance(call, dict))
-        if reasoning := first_text(message, "reasoning_content", "reasoning"):
+        if reasoning := first_text(message, "reasoning_content", "reasoning", "thinking"):
             blocks = (ContentBlock("reasoning", reasoning), *blocks)
     notice = role == "user" and as_text(data.get("subtype")) == "notification"
     if notice and as_dict(data.get("systemPayload")):

@@ -24,7 +24,13 @@ ROLES = json_fields.role_table(
     system="system developer",
     tool="tool toolresult tool_result bashexecution function observation",
 )
+# Words that name a speaker where a record says who speaks, not of what type it is.
+_STATED_ROLES = json_fields.role_table(
+    user="you me prompt prompter question asker",
+    assistant="response answer reply perplexity deepseek grok mistral llama",
+)
 _SPEAKERS = ("role", "author", "sender", "from", "speaker", "sender_name", "source", "type", "kind")
+_STATING = frozenset({"role", "author", "sender", "from", "speaker"})
 _CONTENTS = (
     "content", "parts", "text", "message", "value", "prompt", "input", "output", "result", "response", "answer", "body",
     "markdown", "rawText", "blocks", "segments", "thinking", "reasoning",
@@ -192,6 +198,12 @@ def _role(record: Mapping[str, Any]) -> Role | None:
         if isinstance(value, dict):
             value = first_text(value, "role", "type", "kind", "name")
         if isinstance(value, str) and (role := role_of(value)) is not None:
+            return role
+        if (
+            isinstance(value, str)
+            and key in _STATING
+            and (role := _STATED_ROLES.get(value.strip().lower())) is not None
+        ):
             return role
     return None
 

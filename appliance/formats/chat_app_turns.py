@@ -125,9 +125,10 @@ def _prompt_and_answer(record: Fields) -> Iterator[AppTurn]:
         "time": time,
         "conversation": first_id(record, "thread_id", "threadId", "workspace", "conversation_id"),
     }
-    yield AppTurn("user", text_parts(record.get("prompt")), author=first_text(record, "username") or None, **shared)
-    answer = decode_object(record.get("response"))
-    text = as_text(as_dict(answer).get("text")) or record.get("response")
+    asked, answered = next(pair for pair in _PAIRS if _is_pair(record, pair))
+    yield AppTurn("user", text_parts(record.get(asked)), author=first_text(record, "username") or None, **shared)
+    answer = decode_object(record.get(answered))
+    text = as_text(as_dict(answer).get("text")) or record.get(answered)
     yield AppTurn("assistant", text_parts(text), model=as_text(record.get("model")), **shared)
 
 
@@ -226,6 +227,7 @@ def _cursor_bubble(record: Fields) -> Iterator[AppTurn]:
     yield AppTurn(role, parts, record.get("createdAt"), first_id(record, "bubbleId"), model=model)
 
 
+_PAIRS = (("prompt", "response"), ("question", "answer"), ("query", "response"), ("query", "answer"))
 _PAIR_TIMES = ("sent_at", "sentAt", "created_at", "createdAt", "timestamp", "datetime_utc", "date")
 _SILENT_OBSERVATIONS = frozenset({"agent_state_changed", "null", "recall", "condense"})
 _CALL_ARGUMENTS = frozenset(
@@ -241,14 +243,13 @@ _READERS: tuple[tuple[Callable[[Fields], bool], ReadTurns], ...] = (
     (lambda r: {"source", "message"} <= r.keys() and bool({"action", "observation"} & r.keys()), _openhands),
     (lambda r: "status" in r and isinstance(r.get(as_text(r.get("type"))), dict), _windsurf),
     (lambda r: "bubbleId" in r and r.get("type") in (1, 2), _cursor_bubble),
-    (
-        lambda r: (
-            isinstance(r.get("prompt"), str) and isinstance(r.get("response"), str) and bool({*_PAIR_TIMES} & r.keys())
-        ),
-        _prompt_and_answer,
-    ),
+    (lambda r: any(_is_pair(r, pair) for pair in _PAIRS) and bool({*_PAIR_TIMES} & r.keys()), _prompt_and_answer),
 )
 
 
 def _has_part_kinds(record: Fields) -> bool:
     return any("part_kind" in as_dict(part) for part in as_list(record.get("parts")))
+
+
+def _is_pair(record: Fields, pair: tuple[str, str]) -> bool:
+    return bool(record.get(pair[0])) and bool(record.get(pair[1])) and "role" not in record

@@ -28,6 +28,7 @@ from appliance.formats.whatsapp_lines import DateOrderEvidence, HeaderStyle, Ord
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
 
 _MAX_TITLE_CHARACTERS = 300
+_DATED_SIDES = 0.97
 _OPENING_LINES = 60
 
 _OTHER_FORMAT = re.compile(r"\s*(?:[{]|\[\s*[{\"\[]|<!(?!--)|<\?xml|<html|%PDF|BEGIN:|From \S+ )", re.IGNORECASE)
@@ -96,8 +97,11 @@ def matches(head: DocumentHead) -> float:
     if survey.aider.starts or _is_aider(head.name, survey) or markdown_dialects.dialect_of(survey.opening):
         return 0.97
     verdict = verdict_of(survey.shapes)
-    if verdict is None or verdict.shape == "dated":
+    if verdict is None or (verdict.shape == "dated" and not verdict.names_only_sides):
         return 0.0
+    if verdict.shape == "dated":
+        # Messengers write such lines too, with people's names.
+        return max(verdict.score, _DATED_SIDES)
     if survey.has_session_marks:
         return 0.95
     return min(verdict.score, DOCUMENT_CONFIDENCE) if _DOCUMENTS.search(head.name) else verdict.score

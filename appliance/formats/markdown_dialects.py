@@ -1,7 +1,8 @@
 """Saved chats in Markdown or text whose turns are marked without a speaker's name.
 
 Perplexity's pages have a heading for each question, pages of the extension AI Chat Exporter a numbered heading and the
-prompt as a quotation, and Claude Code's saved screen a sign before each prompt, answer and result.
+prompt as a quotation, notes of Obsidian a callout for each message, and Claude Code's saved screen a sign before each
+prompt, answer and result.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import Any, Literal
 
 from appliance.formats.json_fields import tool_metadata
 from appliance.formats.markdown_lines import with_colons
+from appliance.formats.markdown_words import side_of
 from appliance.formats.timestamps import read_time
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
-Dialect = Literal["perplexity", "numbered", "screen"]
+Dialect = Literal["perplexity", "numbered", "callouts", "screen"]
 
 _HEAD_LINES = 60
 _LOGO = re.compile(r'<img src="https://r2cdn\.perplexity\.ai/[^"]*"')
@@ -25,11 +27,15 @@ _HEADING = re.compile(r"# (?P<text>\S.*)")
 _RULE = re.compile(r"-{3,}\s*")
 _CHAT_NUMBER = re.compile(r"#{2,3} chat-(?P<number>\d+)\s*")
 _BACK_LINK = re.compile(r"#{1,6} \[top\]\(#[\w-]*\)\s*|_{3,}\s*")
-_FIELD = re.compile(r"(?P<key>title|author|date|url|source):\s*(?P<value>\S.*)")
+_FIELD = re.compile(r"(?P<key>title|aliases|conversation_id|create_time|author|date|url|source):\s*(?P<value>\S.*)")
 _PROMPT, _ANSWER, _RESULT = (
     re.compile(r"[>\u276f] (?P<text>\S.*)"),
     re.compile(r"[\u23fa\u25cf] (?P<text>\S.*)"),
     "\u23bf",
+)
+_CALLOUT = re.compile(
+    r">\s*\[!(?P<kind>[\w-]+)\][+-]?\s*(?:\*\*)?(?P<name>[^*\n]*?)(?:\*\*)?"
+    r"(?:\s+-\s+(?P<time>\d{4}-\d\d-\d\d.*?))?\s*"
 )
 _DAY_AND_CLOCK = re.compile(r"#{1,6} \S* ?(\d{4}-\d\d-\d\d) \| (\d\d:\d\d)\s*")
 _CALL = re.compile(r"(?P<name>[A-Z][A-Za-z]+)\(.*")
@@ -41,6 +47,7 @@ class _Turn:
     role: Role
     lines: list[str]
     kind: str = ""
+    time: str = ""
 
 
 @dataclass(slots=True)
@@ -59,6 +66,9 @@ def dialect_of(lines: list[str]) -> Dialect | None:
     for n, line in enumerate(filled[:-1]):
         if _CHAT_NUMBER.fullmatch(line) and filled[n + 1].startswith("> "):
             return "numbered"
+    sides = {_callout_role(found) for line in filled if (found := _CALLOUT.fullmatch(line))}
+    if {"user", "assistant"} <= sides:
+        return "callouts"
     has_answer = any(map(_ANSWER.fullmatch, filled))
     if has_answer and any(map(_PROMPT.fullmatch, filled)):
         return "screen"
@@ -73,9 +83,16 @@ def parse(name: str, lines: Iterator[tuple[int, str]], dialect: Dialect) -> Iter
     first = next(turns, None)
     if first is None:
         return
+    page.fields.setdefault("title", page.fields.get("aliases", ""))
+    page.fields.setdefault("date", page.fields.get("create_time", ""))
     title = page.fields.get("title", "").strip("\"'") or (first.lines[0].strip() if dialect == "perplexity" else "")
     file_name = name.replace("\\", "/").rpartition("/")[2]
-    key = page.fields.get("url") or page.fields.get("source") or "\n".join(first.lines)
+    key = (
+        page.fields.get("conversation_id")
+        or page.fields.get("url")
+        or page.fields.get("source")
+        or "\n".join(first.lines)
+    )
     session = f"markdown:{hashlib.sha256(key.encode('utf-8', 'replace')).hexdigest()[:24]}"
     yield SessionRecord(
         session,
@@ -92,7 +109,7 @@ def parse(name: str, lines: Iterator[tuple[int, str]], dialect: Dialect) -> Iter
 
 def _message(session: str, turn: _Turn) -> Iterator[MessageRecord]:
     lines = turn.lines
-    sent = None
+    sent = read_time(turn.time) if turn.time else None
     if lines and (stamp := _DAY_AND_CLOCK.fullmatch(lines[0])):
         sent, lines = read_time(f"{stamp[1]} {stamp[2]}"), lines[1:]
     text = "\n".join(lines).strip("\n").rstrip()
@@ -146,6 +163,30 @@ def _numbered(lines: Iterator[tuple[int, str]], page: _Page) -> Iterator[_Turn]:
     yield from (turn for turn in (prompt, answer) if turn is not None)
 
 
+def _callout_role(found: re.Match[str]) -> Role | None:
+    kind = found["kind"].rpartition("_")[2]
+    return side_of(found["name"] or "") or side_of(kind)
+
+
+def _callouts(lines: Iterator[tuple[int, str]], page: _Page) -> Iterator[_Turn]:
+    """Obsidian's callouts, one a message, with the speaker and the time in the first line."""
+    turn: _Turn | None = None
+    for number, line in lines:
+        found = _CALLOUT.fullmatch(line)
+        if found is not None and (role := _callout_role(found)) is not None:
+            if turn is not None:
+                yield turn
+            turn = _Turn(number, role, [], time=(found["time"] or "").replace(" at ", " "))
+        elif turn is not None and (line.startswith(">") or not line.strip()):
+            turn.lines.append(line.removeprefix(">").removeprefix(" "))
+        elif turn is not None:
+            turn.lines.append(line)
+        elif found := _FIELD.fullmatch(line):
+            page.fields.setdefault(found["key"], found["value"])
+    if turn is not None:
+        yield turn
+
+
 def _screen(lines: Iterator[tuple[int, str]], page: _Page) -> Iterator[_Turn]:
     """Prompts behind ">", answers and calls behind a dot, results behind an angle; what goes on is indented."""
     turn: _Turn | None = None
@@ -174,5 +215,6 @@ def _screen(lines: Iterator[tuple[int, str]], page: _Page) -> Iterator[_Turn]:
 _READERS: dict[Dialect, Callable[[Iterator[tuple[int, str]], _Page], Iterator[_Turn]]] = {
     "perplexity": _perplexity,
     "numbered": _numbered,
+    "callouts": _callouts,
     "screen": _screen,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from typing import Any
 
 import pytest
@@ -198,3 +199,56 @@ def test_opencodes_files_tell_by_their_place(tmp_path):
         for record in item.parser.parse(item.document)
     ]
     assert [(m.session, m.text) for m in found if isinstance(m, MessageRecord)] == [("s1", ASKED), ("s1", SAID)]
+
+
+HISTORY = {
+    "history": [
+        {
+            "user": {"content": {"Prompt": {"prompt": ASKED}}, "timestamp": ISO},
+            "assistant": {"Response": {"content": SAID}},
+        }
+    ]
+}
+DATABASES = {
+    "kiro": (
+        "CREATE TABLE conversations_v2 (key TEXT, conversation_id TEXT, value TEXT, created_at INTEGER);",
+        [("INSERT INTO conversations_v2 VALUES ('/home/ana', 'k', ?, ?)", (json.dumps(HISTORY), MS))],
+    ),
+    "llm": (
+        "CREATE TABLE conversations (id TEXT, name TEXT, model TEXT);"
+        "CREATE TABLE responses (id TEXT, model TEXT, prompt TEXT, system TEXT, response TEXT, conversation_id TEXT,"
+        " datetime_utc TEXT);",
+        [
+            ("INSERT INTO conversations VALUES ('k', 'Ferries', 'm')", ()),
+            ("INSERT INTO responses VALUES ('r', 'm', ?, NULL, ?, 'k', '2026-02-06T10:30:00.1')", (ASKED, SAID)),
+        ],
+    ),
+    "ollama": (
+        "CREATE TABLE chats (id TEXT, title TEXT, created_at TIMESTAMP); CREATE TABLE tool_calls (id INTEGER);"
+        "CREATE TABLE messages (id INTEGER, chat_id TEXT, role TEXT, content TEXT, thinking TEXT, created_at TEXT);",
+        [
+            ("INSERT INTO chats VALUES ('k', 'Ferries', '2026-02-06 10:30:00')", ()),
+            ("INSERT INTO messages VALUES (1, 'k', 'user', ?, '', '2026-02-06 10:30:00')", (ASKED,)),
+            ("INSERT INTO messages VALUES (2, 'k', 'assistant', ?, 'Ferries.', '2026-02-06 10:30:05')", (SAID,)),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_databases_of_local_programs(read, tmp_path, name):
+    schema, inserts = DATABASES[name]
+    with sqlite3.connect(tmp_path / "data.db") as connection:
+        connection.executescript(schema)
+        for statement, values in inserts:
+            connection.execute(statement, values)
+    connection.close()
+    reading = read(tmp_path / "data.db")
+    assert said(reading) == PAIR
+    assert reading.sessions[0].external_id == "k" and reading.messages[0].sent_at is not None
+    assert [m.text for m in reading.messages if m.role == "tool"] == (["Ferries."] if name == "ollama" else [])
+
+
+def test_speakers_that_are_named_as_on_a_page(read):
+    turns = [{"speaker": "You", "message": ASKED}, {"speaker": "ChatGPT", "message": SAID}]
+    assert said(read(json.dumps({"conversation": {"turns": turns}}), "chat.json")) == PAIR

@@ -292,6 +292,7 @@ FRAMEWORKS = {
         {"id": 3, "source": "agent", "observation": "run", "message": "ran", "content": "timetable.md"},
         {"id": 4, "source": "agent", "action": "message", "message": SAID, "args": {"content": SAID}},
     ],
+    "questions": [{"question": ASKED, "answer": SAID, "timestamp": ISO}],
     "anythingllm": [{"prompt": ASKED, "response": SAID, "sent_at": ISO, "workspace": "Harbour"}],
     "windsurf": (
         {"status": "done", "type": "user_input", "user_input": {"user_response": ASKED}},

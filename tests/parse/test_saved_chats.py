@@ -162,3 +162,27 @@ def test_aiders_history_from_its_middle(read):
     history = f"#### {ASKED}\n\n{SAID}\n\n> Tokens: 12 sent.\n\n#### {AGAIN}\n\n{NEVER}\n"
     reading = read(history, "project/.aider.chat.history.md")
     assert turns(reading) == CONVERSATION
+
+
+def test_callouts_of_obsidian(read):
+    def callout(kind: str, who: str, text: str) -> str:
+        return f">[!nexus_{kind}] **{who}** - 2025-02-06 at 10:30\n> {text}\n>\n> > quoted\n\n"
+
+    note = '---\nconversation_id: abc\ncreate_time: 2025-02-06T10:30:00Z\naliases: "Ferries"\n---\n\n# Ferries\n\n'
+    note += "".join(
+        callout("user" if who == "User" else "agent", who, text)
+        for who, text in (("User", ASKED), ("Assistant", SAID), ("User", AGAIN), ("Assistant", NEVER))
+    )
+    reading = read(note, "Ferries.md")
+    assert turns(reading) == [(role, f"{text}\n\n> quoted") for role, text in CONVERSATION]
+    assert times(reading)[0] == "2025-02-06T10:30:00"
+    assert reading.sessions[0].title == "Ferries"
+
+
+def test_dated_lines_of_a_person_and_an_assistant(read):
+    who = ("User", "Assistant", "User", "Assistant")
+    log = "".join(f"[2025-02-06 10:3{n}:00] {who[n]}: {text}\n" for n, (_, text) in enumerate(CONVERSATION))
+    reading = read(log, "chat.txt")
+    assert turns(reading) == CONVERSATION and times(reading)[3] == "2025-02-06T10:33:00"
+    people = log.replace("User", "Ana").replace("Assistant", "Claude")
+    assert read(people, "chat.txt").format == "whatsapp"
