@@ -49,6 +49,8 @@ _IDS = ("id", "uuid", "message_id", "messageId", "messageID", "_id", "bubbleId")
 _PARENTS = ("parentId", "parentUuid", "parent_id", "parentID", "parent_uuid")
 _MODELS = ("model", "modelId", "modelID", "model_id", "modelName", "model_name")
 _CALL_LISTS = ("tool_calls", "toolCalls", "tool_uses", "toolUses", "toolRequests")
+# A record of a tool's use, where nothing says who speaks.
+_TOOL_KEYS = frozenset({"arguments", "args", "observation", "tool_output", "toolOutput"})
 _RESULT_LISTS = ("tool_results", "toolResults")
 _RESULT_IDS = ("toolUseID", "toolUseId", "tool_call_id", "toolCallId", "callId", "call_id")
 _PLAIN_KEYS = frozenset(
@@ -110,6 +112,8 @@ def turn_of(data: dict[str, Any]) -> AgentTurn | None:
         data = {"role": tag} | (tagged if isinstance(tagged, dict) else {"content": tagged})
     inner = next((value for key in _INNER if isinstance(value := data.get(key), dict)), data)
     role = _role(inner) or _role(data)
+    if role is None and isinstance(data.get("tool"), str) and _TOOL_KEYS & data.keys():
+        role = "tool"
     if role is None:
         return None
     blocks = _blocks(inner) or (_blocks(data) if inner is not data else ())
@@ -229,7 +233,9 @@ def _tool_blocks(record: Mapping[str, Any], blocks: tuple[ContentBlock, ...]) ->
         calls = (ContentBlock("call", text, name, call_id, decode_object(arguments)),)
     if any(block.kind in ("call", "result") for block in blocks):
         return (*calls, *blocks)
-    output = next((record[key] for key in ("tool_output", "toolOutput") if record.get(key) not in (None, "")), None)
+    output = next(
+        (record[key] for key in ("tool_output", "toolOutput", "observation") if record.get(key) not in (None, "")), None
+    )
     text = "\n".join(block.text for block in blocks if block.text)
     if output is not None:
         text = agent_logs.words_of(output) or json_fields.as_json(output)

@@ -252,3 +252,26 @@ def test_databases_of_local_programs(read, tmp_path, name):
 def test_speakers_that_are_named_as_on_a_page(read):
     turns = [{"speaker": "You", "message": ASKED}, {"speaker": "ChatGPT", "message": SAID}]
     assert said(read(json.dumps({"conversation": {"turns": turns}}), "chat.json")) == PAIR
+
+
+def test_other_words_in_claude_codes_records(read):
+    data = lines(
+        {"type": "human", "uuid": "a", "sessionId": "s", "timestamp": ISO, "message": {"content": ASKED}},
+        {"type": "tool_call", "uuid": "b", "sessionId": "s", "message": {"tool": "Read", "content": "timetable.md"}},
+        {"type": "assistant", "uuid": "c", "sessionId": "s", "timestamp": ISO, "message": {"content": SAID}},
+    )
+    reading = read(data, ".claude/projects/p/s.jsonl")
+    assert said(reading) == PAIR
+    assert [(m.author, m.text) for m in reading.messages if m.role == "tool"] == [("Read", "timetable.md")]
+    assert not reading.problems
+
+
+def test_a_tools_record_without_a_speaker(read):
+    data = lines(
+        {"role": "user", "content": ASKED, "created_at": ISO, "mode": "ask"},
+        {"tool": "grep", "arguments": {"pattern": "nine"}, "observation": "half past nine"},
+        {"role": "assistant", "content": SAID, "mode": "ask"},
+    )
+    reading = read(data, "session.jsonl")
+    assert said(reading) == PAIR
+    assert [m.text for m in reading.messages if m.role == "tool"] == ["grep\npattern: nine", "half past nine"]
