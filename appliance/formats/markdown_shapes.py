@@ -88,7 +88,7 @@ class ShapeVerdict:
 
     @property
     def names_only_sides(self) -> bool:
-        """Whether the speakers are a person and an assistant by words that nobody has for a name."""
+        """Whether the speakers are a person and an assistant by words that are no names."""
         sides = {words.side_of(name) for name in self.names if not words.is_loose(name)}
         return {"user", "assistant"} <= sides and all(words.side_of(name) is not None for name in self.names)
 
