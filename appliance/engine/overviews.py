@@ -72,7 +72,8 @@ class Overviews(OverviewService):
 
     def attachment_file(self, request: r.AttachmentFileRequest) -> str:
         """See ``AttachmentFileRequest``."""
-        return os.fspath(attached_files.file_of(attachments.find(self._database.read(), request.reference)))
+        found = attachments.find(self._database.read(), request.reference)
+        return os.fspath(attached_files.file_of(found, self._home.attachments))
 
     def statistics(self, request: r.StatisticsRequest) -> Statistics:
         """See ``StatisticsRequest``."""
@@ -114,7 +115,8 @@ class Overviews(OverviewService):
         if search.authors:
             self._refresh_people()
         found = resolve_authors(db, scope, search.authors or ())
-        return search_query.resolve_filters(db, search, scope, None, found)
+        # Pages of documents are not what somebody said.
+        return replace(search_query.resolve_filters(db, search, scope, None, found), documents=False)
 
 
 def _search(request: FilteredRequest[object], has: Sequence[Contained] | None = None) -> r.SearchRequest:

@@ -72,6 +72,8 @@ def resolve(
     named = request.authors or (() if asked is None else asked.ids)
     found = resolve_authors(db, scope, named)
     filters = resolve_filters(db, replace(request, authors=named), scope, current_session, found)
+    if asked is not None:  # pages of documents are not what somebody said
+        filters = replace(filters, documents=False)
     if filters.has:
         owner = filters.scope
         chunks = attachments.chunks_containing(db, owner.user_id, owner.namespace, filters.has)
