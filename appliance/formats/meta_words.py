@@ -109,7 +109,7 @@ def read_date(text: str) -> datetime | None:
         if found is None:
             continue
         parts = found.groupdict()
-        month = _month(parts["word"]) if parts.get("word") else int(parts["month"])
+        month = month_number(parts["word"]) if parts.get("word") else int(parts["month"])
         day, year, hour = int(parts["day"]), int(parts["year"]), int(parts["hour"])
         if month is None:
             continue
@@ -127,7 +127,8 @@ def read_date(text: str) -> datetime | None:
     return None
 
 
-def _month(word: str) -> int | None:
+def month_number(word: str) -> int | None:
+    """The number of a month by its name, or a beginning of it, in the main languages."""
     name = word.lower()
     return next((_MONTHS[name[:size]] for size in range(len(name), 2, -1) if name[:size] in _MONTHS), None)
 
