@@ -26,10 +26,14 @@ _EMOJI_FIRST = re.compile(r"([^\w\s]+)\s*(.*)", re.DOTALL)
 def match_page(head: DocumentHead) -> float:
     """The confidence that a document is a page of a thread; posts and comments have the same markup."""
     start = head.text.lstrip("\ufeff \t\r\n")[:100].lower()
-    if not start.startswith(("<!doctype html", "<html", "<div")) or not _PAGE.search(head.text):
+    if not start.startswith(("<!doctype html", "<html", "<div")):
         return 0.0
-    if _OLD.search(head.text) or is_thread_file(head.name) or "Participants:" in head.text:
+    has_classes = _PAGE.search(head.text) is not None
+    is_named = is_thread_file(head.name) or "Participants:" in head.text
+    if has_classes and (is_named or _OLD.search(head.text)):
         return 0.9
+    if not has_classes and not is_named:
+        return 0.0
     data = head.text.encode("utf-8", "replace")
     page = Document(head.name, len(data), lambda: io.BytesIO(data))
     senders = [
@@ -38,6 +42,9 @@ def match_page(head: DocumentHead) -> float:
         if isinstance(element, HtmlElement)
         for sender, _, _ in map(_parts, _messages(element))
     ]
+    # Class names change from year to year; a page that is named as a thread's needs none.
+    if is_named:
+        return 0.85 if any(senders) else 0.0
     return 0.6 if len(senders) > 2 and len(set(senders)) < len(senders) else 0.0
 
 

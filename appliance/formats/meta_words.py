@@ -56,7 +56,8 @@ _DATES = tuple(
     re.compile(pattern + _DATE_CLOCK_GAP + _CLOCK, re.I)
     for pattern in (
         r"(?P<word>[^\W\d]+)\.?\s+(?P<day>\d{1,2}),?\s+(?P<year>\d{4})",
-        r"(?P<day>\d{1,2})\.?\s+(?:de\s+)?(?P<word>[^\W\d]+)\.?,?\s+(?:de\s+)?(?P<year>\d{4})",
+        r"(?P<day>\d{1,2})\.?\s+(?:de\s+)?(?P<word>[^\W\d]+)\.?,?\s+(?:de\s+)?(?P<year>\d{4})(?:\s*[гр]\.)?",
+        r"(?P<year>\d{4})\s?[年년]\s?(?P<month>\d\d?)\s?[月월]\s?(?P<day>\d\d?)\s?[日일]",
         r"(?P<year>\d{4})[-/.](?P<month>\d\d?)[-/.](?P<day>\d\d?)",
         r"(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4}|\d\d)",
         r"(?P<day>\d{1,2})[/-](?P<month>\d{1,2})[/-](?P<year>\d{4}|\d\d)",

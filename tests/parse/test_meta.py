@@ -358,3 +358,19 @@ def test_collected_samples(read, exports):
     ]
     assert got.texts[0] == "Hello! How are you?" and got.texts[-1] == "And this one is from March"
     assert got.problems == got.notes == []
+
+
+@pytest.mark.parametrize(
+    ("time", "when"),
+    [
+        ("Sep 13, 2020, 12:26 PM", datetime(2020, 9, 13, 12, 26)),
+        ("Oct 19, 2019 at 2:37 PM", datetime(2019, 10, 19, 14, 37)),
+        ("19 окт. 2019 г., 14:37", datetime(2019, 10, 19, 14, 37)),
+        ("2019年10月19日 14:37", datetime(2019, 10, 19, 14, 37)),
+    ],
+)
+def test_a_page_with_one_message_and_unknown_class_names(read, time, when):
+    message = f'<div class="m"><div>Ana</div><div><p>by the quay</p></div><div class="t">{time}</div></div>'
+    page = f"<!DOCTYPE html><html><head><title>Ana</title></head><body>{message}</body></html>"
+    got = read(page, name="messages/inbox/ana_XY12345678/message_1.html")
+    assert [(m.author, m.text, m.sent_at) for m in got.messages] == [("Ana", "by the quay", when)]
