@@ -278,8 +278,10 @@ def _mails(document: Document, *, only_headers: bool = False) -> Iterator[_RawMa
                 raw, in_headers = _RawMail(begins, envelope), True
             elif in_headers or not only_headers:
                 _add(raw, envelope)
-        if is_mailbox and data.startswith(b"From ") and (
-            _FROM.match(data) or (is_untimed and (after_blank or in_headers) and _UNTIMED_FROM.fullmatch(data))
+        if (
+            is_mailbox
+            and data.startswith(b"From ")
+            and (_FROM.match(data) or (is_untimed and (after_blank or in_headers) and _UNTIMED_FROM.fullmatch(data)))
         ):
             separator = (number, data)
             continue

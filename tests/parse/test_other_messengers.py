@@ -1,0 +1,97 @@
+"""Skype, Hangouts, Google Voice, Mattermost and Matrix: what their samples in the fuzz tests do not show."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from itertools import count
+
+from tests.fuzz import messenger_samples
+
+
+def said():
+    numbers = count(1)
+    return lambda: f"text {next(numbers)}"
+
+
+def test_skype_is_read_from_the_oldest_message_with_files_notices_and_edits(read):
+    export = messenger_samples.skype(said())
+    messages = export["conversations"][0]["MessageList"]
+    messages[0] |= {"content": 'see <a href="https://e.org">it</a> &amp; <ss type="smile">:)</ss>\r\nnow'}
+    messages[1] |= {"messagetype": "RichText/UriObject",
+                    "content": '<URIObject uri="x">To view, go to: <a>x</a><OriginalName v="boat.png"/></URIObject>'}  # fmt: skip
+    messages[2] |= {"messagetype": "ThreadActivity/AddMember", "content": "<addmember><target>8:c</target></addmember>"}
+    messages[3] |= {"properties": {"edittime": "1"}}
+    got = read(json.dumps(export), name="messages.json")
+    assert (got.format, got.sessions[0].external_id, got.sessions[0].title) == ("skype", "8:live:ben", "Ben")
+    assert [(m.role, m.author) for m in got.messages] == [
+        ("user", "live:ana"), ("system", "Ben"), ("user", "live:ana"), ("user", "Ben"),
+    ]  # fmt: skip
+    assert got.messages[0].metadata == {"edited": True}
+    assert got.messages[2].metadata == {"attachments": [{"name": "boat.png"}]}
+    assert got.texts[3] == "see it & :)\nnow"
+    assert got.messages[3].sent_at == datetime(2024, 5, 1, 10, 4, 0, 123000, UTC)
+    assert any(p.me and p.author == "live:ana" for p in got.participants)
+
+
+def test_hangouts_of_both_generations(read):
+    new = messenger_samples.hangouts(said())
+    row = new["conversations"][0]
+    row["events"].reverse()
+    row["events"][0]["chat_message"]["message_content"] = {
+        "attachment": [{"embed_item": {"plus_photo": {"url": "https://x/boat.jpg?y"}}}]
+    }
+    old = {"conversation_state": [{
+        "conversation_id": {"id": "Ugx"},
+        "conversation_state": {"conversation": row["conversation"]["conversation"], "event": row["events"]},
+    }]}  # fmt: skip
+    for export in (new, old):
+        got = read(json.dumps(export), name="Hangouts.json")
+        assert (got.format, got.sessions[0].external_id, got.sessions[0].title) == ("hangouts", "Ugx", "Ben")
+        assert [m.author for m in got.messages] == ["Ana", "Ben", "Ana", "Ben"]
+        assert got.messages[0].sent_at == datetime(2024, 5, 1, 10, 0, tzinfo=UTC)
+        assert got.texts[3] == "[attachment: boat.jpg]"
+        assert any(p.me and p.author == "Ana" for p in got.participants)
+
+
+def test_pages_of_google_voice(read):
+    name = "Takeout/Voice/Calls/Ana - Text - 2023-09-02T02_29_20Z.html"
+    got = read(messenger_samples.google_voice(said()), name=name)
+    assert (got.format, got.sessions[0].title) == ("google_voice", "Ana")
+    assert [(m.author, m.text) for m in got.messages][:2] == [("Ana", "text 1"), ("Me", "text 2")]
+    assert got.messages[0].sent_at == datetime(2023, 9, 2, 2, 29, 20, 270000, UTC)
+    call = (
+        '<html><head><title>Missed call</title></head><body><div class="haudio"><span>Voice</span></div></body></html>'
+    )
+    assert read(call, name="Takeout/Voice/Calls/Ana - Missed.html").messages == []
+
+
+def test_replies_and_direct_posts_of_mattermost(read):
+    lines = "\n".join(json.dumps(one) for one in messenger_samples.mattermost(said()))
+    got = read(lines, name="export.jsonl")
+    assert (got.format, [s.title for s in got.sessions]) == ("mattermost", ["Ferry", "Ana Lind, ben"])
+    assert [(m.author, m.text) for m in got.messages] == [("Ana Lind", "text 1"), ("ben", "text 2"), ("ben", "text 3")]
+    assert got.messages[1].reply_to == got.messages[0].external_id
+
+
+def test_edits_reactions_replies_and_names_of_matrix(read):
+    export = messenger_samples.matrix(said())
+    messages = export["messages"]
+    stamp = {"origin_server_ts": 1714557700000, "room_id": "!r:e.org", "sender": "@ben:e.org"}
+    relation = {"rel_type": "m.replace", "event_id": "$e0"}
+    messages.insert(0, stamp | {"type": "m.room.member", "event_id": "$m", "state_key": "@ana:e.org",
+                                "content": {"membership": "join", "displayname": "Ana"}})  # fmt: skip
+    messages[3]["content"] |= {"body": "> <@ana:e.org> text 1\n\nyes",
+                               "m.relates_to": {"m.in_reply_to": {"event_id": "$e0"}}}  # fmt: skip
+    messages.append(stamp | {"type": "m.room.message", "event_id": "$x", "content": {
+        "body": "* better", "m.new_content": {"body": "better"}, "m.relates_to": relation}})  # fmt: skip
+    messages.append(stamp | {"type": "m.reaction", "event_id": "$y", "content": {
+        "m.relates_to": {"rel_type": "m.annotation", "event_id": "$e0", "key": "🌱"}}})  # fmt: skip
+    got = read(json.dumps(export), name="export.json")
+    assert (got.format, got.sessions[0].external_id, got.sessions[0].title) == ("matrix", "!r:e.org", "Ferry")
+    assert [(m.role, m.author, m.text) for m in got.messages] == [
+        ("system", "@ben:e.org", "join: Ana"), ("user", "Ana", "better"), ("user", "@ben:e.org", "text 2"),
+        ("user", "Ana", "yes"), ("user", "@ben:e.org", "text 4"),
+    ]  # fmt: skip
+    assert got.messages[1].metadata == {"reactions": [{"emoji": "🌱", "by": "@ben:e.org"}], "edited": True}
+    assert got.messages[3].reply_to == "$e0"
