@@ -18,8 +18,8 @@ def test_skype_is_read_from_the_oldest_message_with_files_notices_and_edits(read
     export = messenger_samples.skype(said())
     messages = export["conversations"][0]["MessageList"]
     messages[0] |= {"content": 'see <a href="https://e.org">it</a> &amp; <ss type="smile">:)</ss>\r\nnow'}
-    messages[1] |= {"messagetype": "RichText/UriObject",
-                    "content": '<URIObject uri="x">To view, go to: <a>x</a><OriginalName v="boat.png"/></URIObject>'}  # fmt: skip
+    picture = '<URIObject uri="x">To view, go to: <a>x</a><OriginalName v="boat.png"/></URIObject>'
+    messages[1] |= {"messagetype": "RichText/UriObject", "content": picture}
     messages[2] |= {"messagetype": "ThreadActivity/AddMember", "content": "<addmember><target>8:c</target></addmember>"}
     messages[3] |= {"properties": {"edittime": "1"}}
     got = read(json.dumps(export), name="messages.json")
@@ -60,10 +60,21 @@ def test_pages_of_google_voice(read):
     assert (got.format, got.sessions[0].title) == ("google_voice", "Ana")
     assert [(m.author, m.text) for m in got.messages][:2] == [("Ana", "text 1"), ("Me", "text 2")]
     assert got.messages[0].sent_at == datetime(2023, 9, 2, 2, 29, 20, 270000, UTC)
+
+
+def test_voicemails_and_other_calls_of_google_voice(read):
     call = (
-        '<html><head><title>Missed call</title></head><body><div class="haudio"><span>Voice</span></div></body></html>'
+        '<?xml version="1.0" ?><html><head><title>Ana</title></head><body><div class="haudio"><span>Call</span>'
+        '<div class="contributor vcard"><a class="tel" href="tel:+17320"><span class="fn">Ana</span></a></div>'
+        '<abbr class="published" title="2014-05-16T19:54:27.000-07:00">May 16</abbr>{}</div></body></html>'
     )
-    assert read(call, name="Takeout/Voice/Calls/Ana - Missed.html").messages == []
+    heard = '<span class="description"><span class="full-text">It&#39;s me.</span><span class="word">It</span></span>'
+    got = read(call.format(heard), name="Ana - Voicemail - 2014-05-17T02_54_27Z.html")
+    assert [(m.author, m.text, m.sent_at) for m in got.messages] == [
+        ("Ana", "It's me.", datetime(2014, 5, 17, 2, 54, 27, tzinfo=UTC))
+    ]
+    got = read(call.format(""), name="Ana - Missed - 2014-05-17T02_54_27Z.html")
+    assert (got.format, got.messages) == ("google_voice", [])
 
 
 def test_replies_and_direct_posts_of_mattermost(read):

@@ -21,7 +21,8 @@ BACKUP = """<?xml version='1.0' encoding='UTF-8' standalone='yes' ?>
     <addrs><addr address="+4917099999999" type="137" /><addr address="+4917012345678" type="151" /></addrs>
   </mms>
   <mms date="1619600130000" msg_box="2" address="+4917012345678~+4917099999999" contact_name="Ana, Ben"><parts>
-    <part seq="0" ct="text/plain" text="nice" /></parts><addrs><addr address="insert-address-token" type="137" /></addrs>
+    <part seq="0" ct="text/plain" text="nice" /></parts>
+    <addrs><addr address="insert-address-token" type="137" /></addrs>
   </mms>
 </smses>
 """
