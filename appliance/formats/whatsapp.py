@@ -245,7 +245,7 @@ def _message(session: str, entry: _WhatsAppEntry, names: Counter[str]) -> Messag
     plain = text.lstrip(MARKS) if marked else text
     if author is None:
         return MessageRecord(session, "system", plain, sent_at=sent, where=where)
-    name = _clean_name(author)
+    name = _clean_name(author) or None
     metadata: dict[str, Any] = {}
     if text.endswith(">") and (edited := words.EDITED.search(text)):
         metadata["edited"] = True
@@ -260,7 +260,8 @@ def _message(session: str, entry: _WhatsAppEntry, names: Counter[str]) -> Messag
         metadata["attachments"] = [{"name": file} for file in files]
         text = plain
     elif len(plain) <= _MAX_NOTICE_CHARACTERS and (
-        words.is_notice(plain) or ((marked or plain.startswith(name)) and words.is_event(plain, marked=marked))
+        words.is_notice(plain)
+        or ((marked or (name and plain.startswith(name))) and words.is_event(plain, marked=marked))
     ):
         return MessageRecord(session, "system", plain, author=name, sent_at=sent, where=where)
     return MessageRecord(session, "user", text, None, name, sent, None, metadata, where)
@@ -275,7 +276,9 @@ def _files(text: str) -> list[str]:
 def _author(rest: str, names: Counter[str]) -> tuple[str | None, str]:
     """The name before the colon (None if the line has no name) and the text after it.
 
-    A name may itself contain a colon: then every line of that person continues in the same way."""
+    A name may itself contain a colon: then every line of that person continues in the same way. It may be empty."""
+    if rest.startswith(": "):
+        return "", rest[2:]
     candidates = _name_candidates(rest)
     if not candidates:
         return _bare_name(rest, names, len(rest))
@@ -311,7 +314,8 @@ def _bare_name(rest: str, names: Counter[str], end: int) -> tuple[str | None, st
 
 def _name_candidates(rest: str) -> list[str]:
     """The texts before the first three colons that are followed by a space or the end of the line."""
-    at = rest.find(":")
+    # A name may begin with a colon.
+    at = rest.find(":", 1)
     if not 0 < at <= _MAX_NAME_CHARACTERS:
         return []
     # At the end of the line the slice is empty, and "" is in every string.

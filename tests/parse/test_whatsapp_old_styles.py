@@ -76,3 +76,12 @@ def test_where_no_style_prevails_all_headers_count(read):
     text = "13.6.2018 klo 21.25.12 - Aino: yksi\n13.06.18 21.25.15: Mika: kaksi\n13.06.2018, 21.25 - Aino: kolme\n"
     got = read(text, name="chat.txt")
     assert [(m.author, m.text) for m in got.messages] == [("Aino", "yksi"), ("Mika", "kaksi"), ("Aino", "kolme")]
+
+
+def test_a_person_without_a_name_and_a_name_that_begins_with_a_colon(read):
+    lines = ["Ana: hi", ": good luck: all", ":ben: ho", ":ben: again", ":ben: and again"]
+    got = read("".join(f"31/12/2024, 15:0{n} - {line}\n" for n, line in enumerate(lines)), name="_chat.txt")
+    assert [(m.role, m.author, m.text) for m in got.messages] == [
+        ("user", "Ana", "hi"), ("user", None, "good luck: all"), ("user", ":ben", "ho"), ("user", ":ben", "again"),
+        ("user", ":ben", "and again"),
+    ]  # fmt: skip
