@@ -1,6 +1,6 @@
 """iMessage: the text files and pages that imessage-exporter makes of ``chat.db``, one for each conversation.
 
-Times are local. A reply may stand twice, under the message that it answers (set in) and at its own time; it is read once.
+Times are local. A reply may stand twice: under the message that it answers, and at its own time. It is read once.
 """
 
 from __future__ import annotations

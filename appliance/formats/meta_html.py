@@ -15,11 +15,13 @@ from appliance.formats.html_pages import HtmlElement
 from appliance.formats.json_fields import made_id, unreadable_time, with_attachments
 from appliance.formats.meta_words import folder_id, is_notice, is_thread_file, read_date
 from appliance.formats.records import metadata_of
+from appliance.formats.timestamps import is_newest_first
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _PAGE = re.compile(r'class="[^"]*(?:\b_a6-[a-z]\b|\b_a7[0-9a-z]{2}\b|\b_2le[a-z]\b|uiBoxWhite|message_header)')
 _OLD = re.compile(r'class="message_header"')
 _MAX_NAME_CHARACTERS = 200
+_REACTION_TIME = re.compile(r"\s*\([^()]*\d[^()]*\)\s*$")
 _EMOJI_FIRST = re.compile(r"([^\w\s]+)\s*(.*)", re.DOTALL)
 
 
@@ -72,13 +74,16 @@ def parse(document: Document) -> Iterator[Record]:
             yield from _old_thread(element, begun)
         else:
             session = folder_id(document.name)
-            for message in _messages(element):
-                sender, body, time = _parts(message)
+            messages = [(message.line, *_parts(message)) for message in _messages(element)]
+            # Times have no seconds, so that the order of the page decides within a minute.
+            if is_newest_first(read_date(time.text()) for _, _, _, time in messages):
+                messages.reverse()
+            for line, sender, body, time in messages:
                 session = session or made_id("meta", title, *([] if title else [sender, body.text()]))
                 if session not in begun:
                     begun.add(session)
                     yield SessionRecord(session, title)
-                yield from _message(session, sender, body, time.text(), f"line {message.line}")
+                yield from _message(session, sender, body, time.text(), f"line {line}")
         if isinstance(element, HtmlElement) and not element.is_complete:
             yield InputProblem(f"line {element.line}", "the page is cut off or damaged; the intact part was imported")
     if not begun:
@@ -119,7 +124,7 @@ def _message(session: str, sender: str, body: HtmlElement, time: str, where: str
     items = (
         _EMOJI_FIRST.fullmatch(e.text().removeprefix("- ").strip()) for e in body.find_all(lambda e: e.tag == "li")
     )
-    reactions = [{"emoji": item[1], "by": item[2].strip()} for item in items if item]
+    reactions = [{"emoji": item[1], "by": _REACTION_TIME.sub("", item[2]).strip()} for item in items if item]
     files = _files(body)
     words = (_without_list_elements(body) if reactions else body).text()
     text = with_attachments(words, files)

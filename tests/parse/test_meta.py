@@ -374,3 +374,18 @@ def test_a_page_with_one_message_and_unknown_class_names(read, time, when):
     page = f"<!DOCTYPE html><html><head><title>Ana</title></head><body>{message}</body></html>"
     got = read(page, name="messages/inbox/ana_XY12345678/message_1.html")
     assert [(m.author, m.text, m.sent_at) for m in got.messages] == [("Ana", "by the quay", when)]
+
+
+def test_a_page_with_the_newest_message_first_and_times_of_reactions(read):
+    def message(who: str, text: str, time: str, more: str = "") -> str:
+        return f"<div><h2>{who}</h2><div><div>{text}</div>{more}</div><div>{time}</div></div>"
+
+    reaction = "<div><ul><li><span>❤Ben Ode (May 28, 2025 8:32 am)</span></li></ul></div>"
+    rows = [
+        message("Ben Ode", "third", "May 28, 2025 8:31 am"), message("ana", "second", "May 28, 2025 8:30 am", reaction),
+        message("ana", "first", "May 28, 2025 8:30 am"),
+    ]  # fmt: skip
+    page = f"<html><head><title>ana</title></head><body><div>{''.join(rows)}</div></body></html>"
+    got = read(page, name="your_instagram_activity/messages/inbox/ana_123456789/message_1.html")
+    assert got.texts == ["first", "second", "third"]
+    assert got.messages[1].metadata == {"reactions": [{"emoji": "❤", "by": "Ben Ode"}]}
