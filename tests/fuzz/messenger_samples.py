@@ -118,6 +118,34 @@ def discord_text(said: Said) -> str:
     )
 
 
+def rocketchat(said: Said) -> list[Any]:
+    return [
+        {
+            "_id": f"a{n}", "rid": "GENERAL", "msg": said(), "ts": f"2023-05-01T10:00:0{n}.000Z",
+            "u": {"_id": f"u{n % 2}", "username": ("ana", "ben")[n % 2], "name": ("Ana", "Ben")[n % 2]},
+            "_updatedAt": "2023-05-01T10:00:05.000Z",
+        }
+        for n in range(4)
+    ]  # fmt: skip
+
+
+def snapchat(said: Said) -> dict[str, Any]:
+    messages = [
+        {
+            "From": ("ana_l", "me_b")[n % 2], "Media Type": "TEXT", "Created": f"2024-05-01 10:0{4 - n}:00 UTC",
+            "Content": said(), "Conversation Title": None, "IsSender": bool(n % 2),
+            "Created(microseconds)": 1714557600000 + (4 - n) * 60_000,
+        }
+        for n in range(4)
+    ]  # fmt: skip
+    return {"ana_l": messages}
+
+
+def chat_table(said: Said) -> str:
+    rows = [f'2024-05-01 10:0{n}:00,{("Ana", "Ben")[n % 2]},"{said()}"\n' for n in range(4)]
+    return "timestamp,sender,message\n" + "".join(rows)
+
+
 def texts(said: Said) -> Iterator[tuple[str, str, Any]]:
     """The format, the usual name, and the text or the decoded JSON of each."""
     yield "sms", "sms-20240501.xml", sms(said)
@@ -125,6 +153,9 @@ def texts(said: Said) -> Iterator[tuple[str, str, Any]]:
     yield "line", "[LINE] Ana.txt", line(said)
     yield "google_voice", "Takeout/Voice/Calls/Ana - Text - 2023-09-02T02_29_20Z.html", google_voice(said)
     yield "discord", "Allotments - roses [55000000000000000].txt", discord_text(said)
+    yield "chat_table", "ferry.csv", chat_table(said)
+    yield "snapchat", "snapchat/json/chat_history.json", snapchat(said)
+    yield "rocketchat", "rocketchat/GENERAL.json", {"messages": rocketchat(said)}
     yield "skype", "skype/messages.json", skype(said)
     yield "hangouts", "Takeout/Hangouts/Hangouts.json", hangouts(said)
     yield "matrix", "matrix - Ferry/export.json", matrix(said)

@@ -211,11 +211,11 @@ def test_a_page(read):
     assert got.format == "meta"
     assert got.sessions == [SessionRecord("1234567890", "Café")]
     assert [(m.role, m.author, m.text, m.sent_at) for m in got.messages] == [
-        ("user", "Ana", "one & two\ncafé", datetime(2024, 5, 1, 21, 5, 7)),
-        ("user", "Ben", "[attachment: rose.jpg]", datetime(2024, 5, 1, 21, 4)),
         ("system", "Ana", "Liked a message", datetime(2024, 4, 30)),
+        ("user", "Ben", "[attachment: rose.jpg]", datetime(2024, 5, 1, 21, 4)),
+        ("user", "Ana", "one & two\ncafé", datetime(2024, 5, 1, 21, 5, 7)),
     ]
-    assert got.messages[0].metadata == {"reactions": [{"emoji": "❤", "by": "Ben"}]}
+    assert got.messages[2].metadata == {"reactions": [{"emoji": "❤", "by": "Ben"}]}
     assert got.problems == got.notes == []
 
 

@@ -6,6 +6,9 @@ import json
 from datetime import UTC, datetime
 from itertools import count
 
+import pytest
+
+from appliance.errors import InputError
 from tests.fuzz import messenger_samples
 
 
@@ -106,3 +109,57 @@ def test_edits_reactions_replies_and_names_of_matrix(read):
     ]  # fmt: skip
     assert got.messages[1].metadata == {"reactions": [{"emoji": "🌱", "by": "@ben:e.org"}], "edited": True}
     assert got.messages[3].reply_to == "$e0"
+
+
+def test_tables_of_messages(read):
+    imazing = (
+        "Chat Session,Message Date,Delivered Date,Read Date,Edited Date,Service,Type,Sender ID,Sender Name,Status,"
+        "Replying to,Subject,Text,Attachment,Attachment type\n"
+        'Ana,2024-03-05 09:30:01,,,,iMessage,Incoming,+4917,Ana Lind,Read,,,"so, yes",,\n'
+        "Ana,2024-03-05 09:31:01,,,,iMessage,Outgoing,,,Read,,,ok,boat.png,Image\n"
+        "Ben,2024-03-05 09:32:01,,,,SMS,Incoming,+4918,,Read,,,hi,,\n"
+    )
+    got = read(imazing, name="Messages - Ana.csv")
+    assert (got.format, [s.title for s in got.sessions]) == ("chat_table", ["Ana", "Ben"])
+    assert [(m.author, m.text) for m in got.messages] == [("Ana Lind", "so, yes"), ("Me", "ok"), ("+4918", "hi")]
+    assert got.messages[0].sent_at == datetime(2024, 3, 5, 9, 30, 1)
+    assert got.messages[1].metadata == {"attachments": [{"name": "boat.png"}]}
+    got = read("date,from,text\n13/05/2024 9:30,Ana,a\n02/06/2024 9:31,Ben,b\n", name="x.csv")
+    assert [m.sent_at for m in got.messages] == [datetime(2024, 5, 13, 9, 30), datetime(2024, 6, 2, 9, 31)]
+
+
+def test_other_tables_are_no_chats(read):
+    for text in ("date,name,amount\n2024-05-01,Ana,5\n", "id,name,text\n1,Ana,hi\n", "date,user,message\nx,Ana,hi\n"):
+        with pytest.raises(InputError, match="not recognised"):
+            read(text, name="x.csv")
+
+
+def test_both_generations_of_snapchat(read):
+    got = read(json.dumps(messenger_samples.snapchat(said())), name="chat_history.json")
+    assert [(m.author, m.text) for m in got.messages] == [
+        ("Me", "text 4"), ("ana_l", "text 3"), ("Me", "text 2"), ("ana_l", "text 1"),
+    ]  # fmt: skip
+    row = {"Media Type": "TEXT", "Created": "2020-05-01 10:00:00 UTC"}
+    old = {
+        "Received Saved Chat History": [row | {"From": "ana_l", "Text": "hi"}],
+        "Sent Saved Chat History": [row | {"To": "ana_l", "Text": "ho"}],
+    }
+    got = read(json.dumps(old), name="chat_history.json")
+    assert [(m.author, m.text) for m in got.messages] == [("ana_l", "hi"), ("Me", "ho")]
+    assert [s.title for s in got.sessions] == ["ana_l"]
+
+
+def test_a_room_of_rocket_chat(read):
+    rows = messenger_samples.rocketchat(said())
+    rows[1] |= {"ts": {"$date": 1682935260000}, "tmid": "a0", "reactions": {":+1:": {"usernames": ["ana"]}}}
+    rows[2] |= {"t": "uj", "msg": "ana"}
+    got = read(json.dumps(rows), name="room.json")
+    assert (got.format, got.sessions[0].external_id) == ("rocketchat", "GENERAL")
+    assert [(m.role, m.author, m.text) for m in got.messages] == [
+        ("user", "Ana", "text 1"), ("user", "Ben", "text 2"), ("system", "Ana", "ana"), ("user", "Ben", "text 4"),
+    ]  # fmt: skip
+    assert got.messages[1].sent_at == datetime(2023, 5, 1, 10, 1, tzinfo=UTC)
+    assert (got.messages[1].reply_to, got.messages[1].metadata) == (
+        "a0",
+        {"reactions": [{"emoji": ":+1:", "by": "ana"}]},
+    )
