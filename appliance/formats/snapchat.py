@@ -45,14 +45,13 @@ class _History:
 def parse(document: Document) -> Iterator[Record]:
     """The conversations in the order of the file, each from its oldest message on."""
     history = _History(document.context.me or _OWN_NAME)
-    for value in json_stream.records(document):
-        if isinstance(value, InputProblem):
-            yield value
-        elif problem := json_fields.object_problem(value.data, f"line {value.line}", "history"):
-            yield problem
+    for part in json_stream.parts(document, frozenset(), _FIRST_KEYS):
+        if isinstance(part, InputProblem):
+            yield part
+        elif len(part.path) == 2 and isinstance(part.path[1], str):
+            yield from _conversation(part.path[1], as_list(part.data), history)
         else:
-            for key, rows in value.data.items():
-                yield from _conversation(key, as_list(rows), history)
+            yield json_fields.wrong_type(f"line {part.line}", "history", part.data)
     if history.skipped:
         yield InputProblem("", f"skipped {counted(history.skipped, 'message')} without text (snaps)", harmless=True)
 

@@ -163,7 +163,10 @@ LONG: dict[str, bytes] = {
         ]
     ).encode(),
     "snapchat": json.dumps(
-        {"ana": [{"From": "ana", "Media Type": "TEXT", "Created": "2024-05-01", "Content": "x"} for n in range(9000)]}
+        {
+            f"ana{n}": [{"From": "ana", "Media Type": "TEXT", "Created": "2024-05-01", "Content": "x"}]
+            for n in range(9000)
+        }
     ).encode(),
     "chat_table": b"date,sender,message\n" + b"2024-05-01 10:00,Ana,x\n" * 20_000,
     "mail": b"From ana Sat Mar 01 09:00:00 2025\nFrom: ana\nSubject: x\n\nx\n\n" * 10_000,
