@@ -164,8 +164,8 @@ LONG: dict[str, bytes] = {
     ).encode(),
     "snapchat": json.dumps(
         {
-            f"ana{n}": [{"From": "ana", "Media Type": "TEXT", "Created": "2024-05-01", "Content": "x"}]
-            for n in range(9000)
+            f"ana{n}": [{"From": "ana", "Media Type": "TEXT", "Created": "2024-05-01", "Content": "x" * 4000}]
+            for n in range(300)
         }
     ).encode(),
     "chat_table": b"date,sender,message\n" + b"2024-05-01 10:00,Ana,x\n" * 20_000,
