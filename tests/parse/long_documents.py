@@ -162,12 +162,7 @@ LONG: dict[str, bytes] = {
             for n in range(9000)
         ]
     ).encode(),
-    "snapchat": json.dumps(
-        {
-            f"ana{n}": [{"From": "ana", "Media Type": "TEXT", "Created": "2024-05-01", "Content": "x" * 4000}]
-            for n in range(300)
-        }
-    ).encode(),
+    "snapchat": b'{"ana": [{"From": "ana", "Media Type": "TEXT", "Created": "2024-05-01", "Content": "x"}]}\n' * 9_000,
     "chat_table": b"date,sender,message\n" + b"2024-05-01 10:00,Ana,x\n" * 20_000,
     "mail": b"From ana Sat Mar 01 09:00:00 2025\nFrom: ana\nSubject: x\n\nx\n\n" * 10_000,
     "markdown": b"User: x\nAssistant: y\n" * 40_000,
