@@ -252,7 +252,7 @@ def _mails(document: Document, *, only_headers: bool = False) -> Iterator[_RawMa
         number, data = line
         if raw is not None and not in_headers and separator is None and data[0] not in _SPECIAL and count is None:
             # The fast path: nearly every line of a mailbox ends here.
-            after_blank = data in _BLANK_LINES
+            after_blank = is_untimed and _ends_part(data)
             if not only_headers:
                 _add(raw, data)
             continue
@@ -285,7 +285,7 @@ def _mails(document: Document, *, only_headers: bool = False) -> Iterator[_RawMa
         ):
             separator = (number, data)
             continue
-        after_blank = data in _BLANK_LINES
+        after_blank = is_untimed and _ends_part(data)
         if raw is None or (only_headers and not in_headers):
             continue
         if in_headers and not data.strip(b"\r\n"):
@@ -300,6 +300,11 @@ def _mails(document: Document, *, only_headers: bool = False) -> Iterator[_RawMa
         yield raw
     if separator is not None and not only_headers:
         yield InputProblem(f"line {separator[0]}", "the file ends at the start of a mail")
+
+
+def _ends_part(line: bytes) -> bool:
+    """Whether a mail may end with this line: a blank one, or the last boundary of its parts."""
+    return line in _BLANK_LINES or (line.startswith(b"--") and line.rstrip().endswith(b"--"))
 
 
 def _add(raw: _RawMail, data: bytes) -> None:

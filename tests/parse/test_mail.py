@@ -392,11 +392,12 @@ def test_recipients_that_are_left_out_are_told(read):
 def test_a_mailbox_whose_separators_have_no_time(read):
     mails = "".join(
         f"From 18443477922671178{n}@xxx\nMIME-Version: 1.0\nMessage-ID: <m{n}@e.org>\nFrom: Ana <ana@e.org>\n"
-        f"Subject: s{n}\n\ntext {n}\n\nFrom here-on\nit is Ana: a text\n\n"
+        f"Subject: s{n}\n\ntext {n}\n\nFrom here-on\nit is Ana: a text\n{('', '--b--')[n == 1]}\n"
         for n in range(3)
     )
     got = read(mails, name="all.mbox")
-    assert [m.text for m in got.messages] == [f"text {n}\n\nFrom here-on\nit is Ana: a text" for n in range(3)]
+    text = "text {}\n\nFrom here-on\nit is Ana: a text"
+    assert got.texts == [text.format(0), text.format(1) + "\n--b--", text.format(2)]
     assert got.problems == []
 
 
