@@ -45,16 +45,19 @@ TITLES = {
     "deepseek": "DeepSeek", "lmstudio": "LM Studio", "slack": "Slack", "telegram": "Telegram", "discord": "Discord",
     "chat_apps": "Front end or character app",
     "meta": "Facebook or Instagram", "markdown": "Markdown", "imessage": "iMessage", "signal": "Signal", "irc": "IRC",
-    "mail": "Mail",
+    "mail": "Mail", "sms": "Text messages", "kakaotalk": "KakaoTalk", "line": "LINE", "skype": "Skype",
+    "hangouts": "Hangouts", "google_voice": "Google Voice", "mattermost": "Mattermost", "matrix": "Matrix",
+    "rocketchat": "Rocket.Chat", "snapchat": "Snapchat", "chat_table": "Table of messages",
 }  # fmt: skip
 """What the formats of exports are called."""
 
 _EXPORT_ENDINGS = (
-    ".json", ".jsonl", ".txt", ".md", ".markdown", ".html", ".htm", ".zip", ".db", ".mbox", ".eml", ".csv",
+    ".json", ".jsonl", ".txt", ".md", ".markdown", ".html", ".htm", ".zip", ".db", ".mbox", ".eml", ".csv", ".xml",
 )  # fmt: skip
 _EXPORT_NAME = re.compile(
     r"chat|conversation|export|whatsapp|telegram|openai|claude|anthropic|gemini|takeout|activity|slack|discord|teams"
-    r"|messages|facebook|instagram|signal|librechat|webui|grok|deepseek|typingmind|perplexity|copilot|history|session|\.mbox$|\.jsonl$",
+    r"|messages|facebook|instagram|signal|librechat|webui|grok|deepseek|typingmind|perplexity|copilot|history|session"
+    r"|sms|kakao|line\]|skype|hangouts|snapchat|mattermost|\.mbox$|\.jsonl$",
     re.IGNORECASE,
 )
 _DAMAGED = re.compile(r"zip is damaged|encrypted|empty \(0 bytes\)")
