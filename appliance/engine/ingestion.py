@@ -18,6 +18,7 @@ from appliance.engine.discovery import this_machine
 from appliance.engine.index_service import IndexService
 from appliance.ingest import pipeline
 from appliance.ingest.discovery.places import patterns_of
+from appliance.ingest.following import FollowedLogs
 from appliance.ingest.page_reader import read_pages
 from appliance.ingest.watcher import FolderWatcher, WatchIntervals, outermost_folders
 from appliance.memory import importance
@@ -158,9 +159,13 @@ class Ingestion:
         """Watch the inbox, the configured folders and those of the request; see ``WatchRequest``."""
         keep_owners = request.user_id is None and not request.namespace
 
+        logs = FollowedLogs()
+
         def read(root: Path, file: Path) -> list[FileReport]:
-            context = self.ingest_context(scope, keep_owners=keep_owners)
+            context = replace(self.ingest_context(scope, keep_owners=keep_owners), read_pages=logs.read_pages)
             tallies = list(pipeline.ingest([file], context, within=root))
+            if not logs.holds(file, tallies):
+                tallies = list(pipeline.ingest([file], context, within=root))
             self._wake_scheduler()
             return [tally.report() for tally in tallies]
 

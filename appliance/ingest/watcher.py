@@ -30,9 +30,8 @@ MAX_SETTLE_WAIT_SECONDS = 60.0
 """The longest wait before a file is read although files next to it keep changing."""
 
 REST_FACTOR = 9.0
-"""After a file was read, it is not read again for this many times as long as the reading took. A growing file (the
-session of an agent) is read completely each time, because titles and branches may have changed; the pause limits this
-to a tenth of a processor."""
+"""After a file was read, it is not read again for this many times as long as the reading took. A growing file that is
+not followed (``following``) is read completely each time; the pause limits this to a tenth of a processor."""
 
 MAX_READS_ONCE = 3
 """How often ``run(once=True)`` reads a file that changes while it is read."""

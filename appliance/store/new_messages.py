@@ -1,5 +1,5 @@
-"""What else follows from new messages of a session: they are due for summaries and facts, their authors are noted, and a
-running summary that they come too late for goes.
+"""What else follows from new messages of a session: they are due for summaries and facts, their authors are noted, and
+a running summary that they come too late for goes.
 
 Triggers do the same for changed and deleted messages. For new ones they would take as long as the rows themselves:
 SQLite copies every page that a statement with a trigger changes, for each message.
