@@ -93,6 +93,6 @@ def read(memory: Appliance, path: Path, scope: Scope, logs: FollowedLogs) -> lis
     """Read a file as a watcher does."""
     context = replace(engine_of(memory)._ingestion.ingest_context(scope), read_pages=logs.read_pages)
     tallies = list(pipeline.ingest([path], context, within=path.parent))
-    if not logs.holds(path, tallies):
+    if not logs.confirm(path, tallies):
         tallies = list(pipeline.ingest([path], context, within=path.parent))
     return tallies

@@ -164,7 +164,7 @@ class Ingestion:
         def read(root: Path, file: Path) -> list[FileReport]:
             context = replace(self.ingest_context(scope, keep_owners=keep_owners), read_pages=logs.read_pages)
             tallies = list(pipeline.ingest([file], context, within=root))
-            if not logs.holds(file, tallies):
+            if not logs.confirm(file, tallies):
                 tallies = list(pipeline.ingest([file], context, within=root))
             self._wake_scheduler()
             return [tally.report() for tally in tallies]

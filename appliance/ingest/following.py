@@ -11,7 +11,7 @@ import hashlib
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -48,10 +48,11 @@ class FollowedLogs:
     def __init__(self) -> None:
         self._logs: dict[Path, _FollowedLog] = {}
         self._known: set[Path] = set()
-        self._repeated: dict[Path, int] = {}
+        self._being_read: dict[Path, _FollowedLog] = {}
 
     def read_pages(self, detected: DetectedDocument, context: IngestContext) -> Iterator[MessagePage]:
-        """Yield the pages of a document that it has not yielded before, or all of them.
+        """Yield the pages of a document that it has not yielded before, or all of them. When they are stored,
+        ``confirm`` must be called.
 
         Raises:
             InputError: The document can't be read any further.
@@ -60,33 +61,34 @@ class FollowedLogs:
         if path is None or follower is None or detected.document.size < MIN_BYTES:
             yield from read_pages(detected, context)
             return
-        log, self._repeated[path] = self._logs.pop(path, None), 0
-        records: Iterable[Record] | None = None if log is None else log.next_records()
-        if log is None or records is None:
-            log = None
-            if path in self._known:
+        log = self._logs.pop(path, None)
+        records: Iterable[Record] | None = None
+        with suppress(OSError):  # the file may be gone, which is reported when it is read whole
+            records = None if log is None else log.next_records()
+            if records is None and path in self._known:
                 log = _FollowedLog(path, detected.document, follower)
-            self._known.add(path)
-            if log is None or not log.survey_whole(context.yield_to_queries):
-                yield from read_pages(detected, context)
-                return
-            records = log.all_records()
-        else:
-            self._repeated[path] = log.repeated
+                records = log.all_records() if log.survey_whole(context.yield_to_queries) else None
+        self._known.add(path)
+        if log is None or records is None:
+            yield from read_pages(detected, context)
+            return
         known = partial(attachments.known_digests, context.database.read(), detected.document.name)
         yield from pages(attached_files.with_files(iter(records), detected.document, known), context.yield_to_queries)
+        self._being_read[path] = log
+
+    def confirm(self, path: Path, tallies: Sequence[FileTally]) -> bool:
+        """Note that what was read of a file is stored. Returns False if the store lacks what was read before: then the
+        file must be read again, which reads the whole."""
+        log = self._being_read.pop(path, None)
+        if log is None:
+            return True
+        if sum(tally.duplicates + tally.forgotten for tally in tallies) < log.repeated:
+            return False
         if log.is_sound:
             self._logs[path] = log
             while len(self._logs) > MAX_LOGS:
                 del self._logs[next(iter(self._logs))]
-
-    def holds(self, path: Path, tallies: Sequence[FileTally]) -> bool:
-        """Whether the store had what was read of a log before; if not, the next reading is whole."""
-        found = sum(tally.duplicates + tally.forgotten for tally in tallies)
-        if found >= self._repeated.get(path, 0):
-            return True
-        self._logs.pop(path, None)
-        return False
+        return True
 
 
 class _FollowedLog:
@@ -111,14 +113,13 @@ class _FollowedLog:
                 return False
             if isinstance(item, LogEntry):
                 self._follower.survey(item.data)
+        for block in _blocks(self._path, 0, self._end):
+            self._add(block)
         return self._end > 0 and self._follower.agrees() and not self._has_unended_record()
 
     def all_records(self) -> Iterator[Record]:
         """Yield the records of everything that was surveyed."""
         yield from self._records(agent_logs.later_entries(self._part(0, self._end), 0), set())
-        for block in _blocks(self._path, 0, self._end):
-            self._digest.update(block)
-            self._lines += block.count(b"\n")
         if not self._sessions:
             yield agent_logs.no_messages()
         yield from self._cut_off()
@@ -132,7 +133,9 @@ class _FollowedLog:
         is_same = digest.digest() == self._digest.digest()
         if not is_same or end > self._end + MAX_PIECE_BYTES or self._has_unended_record():
             return None
-        items = [*agent_logs.later_entries(self._part(self._end, end), self._lines)] if end > self._end else []
+        added = b"".join(_blocks(self._path, self._end, end))
+        part = replace(self._document, size=len(added), open=lambda: io.BytesIO(added))
+        items = [*agent_logs.later_entries(part, self._lines)]
         if not all(map(_is_plain, items)):
             return None
         for item in items:
@@ -142,9 +145,7 @@ class _FollowedLog:
             return None
         self.repeated = 0
         records = [*self._records(items, set(self._sessions))]
-        for block in _blocks(self._path, self._end, end):
-            self._digest.update(block)
-            self._lines += block.count(b"\n")
+        self._add(added)
         self._end = end
         return [*records, *self._cut_off()] if self.is_sound else None
 
@@ -168,13 +169,22 @@ class _FollowedLog:
                     self.is_sound &= record.harmless
                 yield record
 
+    def _add(self, data: bytes) -> None:
+        self._digest.update(data)
+        self._lines += data.count(b"\n")
+
     def _has_unended_record(self) -> bool:
         """Whether the file ends with a whole record that only lacks the end of its line: no more may come."""
-        rest = b"".join(_blocks(self._path, _end_of_lines(self._path, self._end), self._path.stat().st_size))
+        start, end = _end_of_lines(self._path, self._end), self._path.stat().st_size
+        if end - start > MAX_PIECE_BYTES:
+            return True
+        rest = b"".join(_blocks(self._path, start, end))
         return bool(rest.strip()) and json_stream.decode(rest, "")[0] is not json_stream.DAMAGED
 
     def _cut_off(self) -> Iterator[Record]:
-        if self._path.stat().st_size > self._end:
+        with suppress(OSError):
+            if self._path.stat().st_size <= self._end:
+                return
             yield agent_logs.cut_off(self._lines + 1)
 
     def _part(self, start: int, end: int) -> Document:

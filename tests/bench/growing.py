@@ -63,7 +63,7 @@ def reading(memory: Appliance, path: Path, logs: FollowedLogs) -> measure.Docume
     context = replace(engine_of(memory)._ingestion.ingest_context(Scope("me")), read_pages=logs.read_pages)
     began, before = time.perf_counter(), time.process_time() + reading_seconds()
     tallies = list(pipeline.ingest([path], context, within=path.parent))
-    assert logs.holds(path, tallies)
+    assert logs.confirm(path, tallies)
     return {
         "new": sum(tally.new for tally in tallies),
         "seconds": round(time.perf_counter() - began, 2),

@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance
-from appliance.ingest import following
+from appliance.errors import DiskFull
+from appliance.ingest import following, pipeline
 from appliance.ingest.following import FollowedLogs
+from appliance.ingest.sources import DetectedDocument, detect_documents
 from appliance.types import Scope
 from appliance_models import HashEmbedder
+from tests.engines import engine_of
 from tests.growing_logs import SESSION, read, record
 
 ME = Scope("me")
@@ -107,3 +110,32 @@ def test_messages_without_ids_are_read_whole(memory: Appliance, tmp_path: Path) 
         put(path, json.dumps({"session_id": "boats", "role": "user", "content": "again"}) + "\n")
         (tally,) = read(memory, path, ME, logs)
         assert (tally.messages, tally.new) == (count, 1)
+
+
+def test_what_could_not_be_stored_is_read_again(
+    memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, logs = tmp_path / f"{SESSION}.jsonl", FollowedLogs()
+    followed(memory, path, logs)
+    put(path, line(5))
+
+    def fail(*_: object) -> None:
+        raise DiskFull("The disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "store", fail)
+        with pytest.raises(DiskFull):
+            read(memory, path, ME, logs)
+    (tally,) = read(memory, path, ME, logs)
+    assert (tally.messages, tally.new) == (5, 1)
+
+
+def test_a_file_that_is_gone_is_reported(memory: Appliance, tmp_path: Path) -> None:
+    path, logs = tmp_path / f"{SESSION}.jsonl", FollowedLogs()
+    followed(memory, path, logs)
+    (detected,) = detect_documents([path])
+    path.unlink()
+    assert isinstance(detected, DetectedDocument)
+    context = engine_of(memory)._ingestion.ingest_context(ME)
+    (page,) = logs.read_pages(detected, context)
+    assert "can't be read" in page.problems[0].message
