@@ -177,6 +177,7 @@ class Ingestion:
             owner="" if keep_owners else f"{scope.user_id} {scope.namespace}",
             intervals=WatchIntervals(self._settings.watch.settle, self._settings.watch.rescan),
             excluded=[place for name, place in self._home.locations().items() if name not in ("home", "inbox")],
+            is_cheap=logs.are_cheap,
             on_read=lambda report: stream.put(WatchEvent(report)),
             on_trouble=lambda trouble: stream.put(WatchEvent(trouble=trouble)),
             patterns_of=partial(patterns_of, machine=this_machine()),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -49,6 +50,7 @@ class FollowedLogs:
         self._logs: dict[Path, _FollowedLog] = {}
         self._known: set[Path] = set()
         self._being_read: dict[Path, _FollowedLog] = {}
+        self._whole_readings: Counter[Path] = Counter()
 
     def read_pages(self, detected: DetectedDocument, context: IngestContext) -> Iterator[MessagePage]:
         """Yield the pages of a document that it has not yielded before, or all of them. When they are stored,
@@ -67,6 +69,7 @@ class FollowedLogs:
             records = None if log is None else log.next_records()
             if records is None and path in self._known:
                 log = _FollowedLog(path, detected.document, follower)
+                self._whole_readings[path] += 1
                 records = log.all_records() if log.survey_whole(context.yield_to_queries) else None
         self._known.add(path)
         if log is None or records is None:
@@ -75,6 +78,11 @@ class FollowedLogs:
         known = partial(attachments.known_digests, context.database.read(), detected.document.name)
         yield from pages(attached_files.with_files(iter(records), detected.document, known), context.yield_to_queries)
         self._being_read[path] = log
+
+    def are_cheap(self, path: Path) -> bool:
+        """Whether the next readings of a file take little time, whatever the last one took: it is followed from now on,
+        and was never read whole since it was followed first."""
+        return path in self._logs and self._whole_readings[path] == 1
 
     def confirm(self, path: Path, tallies: Sequence[FileTally]) -> bool:
         """Note that what was read of a file is stored. Returns False if the store lacks what was read before: then the

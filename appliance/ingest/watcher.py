@@ -78,6 +78,7 @@ class FolderWatcher:
         intervals: WatchIntervals,
         excluded: Iterable[Path] = (),
         patterns_of: Callable[[Path], tuple[str, ...]] = lambda folder: (),
+        is_cheap: Callable[[Path], bool] = lambda file: False,
         on_read: Callable[[FileReport], None] = lambda report: None,
         on_trouble: Callable[[str], None] = lambda words: None,
     ) -> None:
@@ -93,6 +94,7 @@ class FolderWatcher:
             excluded: Folders that are never read, such as the home itself.
             patterns_of: The patterns of the files that are read of a watched folder; none to read every file but
                 litter.
+            is_cheap: Returns whether the next readings of a file take little time, whatever the last one took.
             on_read: Called with the result of each file.
             on_trouble: Called with a message when something can't be watched.
 
@@ -106,6 +108,7 @@ class FolderWatcher:
         self._owner = owner
         self._intervals = intervals
         self._excluded = {Path(os.path.realpath(path)) for path in excluded}
+        self._is_cheap = is_cheap
         self._on_read = on_read
         self._on_trouble = on_trouble
         self._reported_problems: set[str] = set()
@@ -258,7 +261,7 @@ class FolderWatcher:
                     continue
                 began = time.time()
                 self._read_counts[pending.file.path] += 1
-                if self._read_file(pending.file):
+                if self._read_file(pending.file) and not self._is_cheap(pending.file.path):
                     self._rest_until[pending.file.path] = time.time() + REST_FACTOR * (time.time() - began)
                 if pending.file.path in self._pending:  # it changed while it was read
                     pause = min(pause, self._intervals.settle)

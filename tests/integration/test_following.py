@@ -50,6 +50,7 @@ def followed(memory: Appliance, path: Path, logs: FollowedLogs, make=line) -> No
     put(path, make(4))
     (tally,) = read(memory, path, ME, logs)
     assert (tally.messages, tally.new) == (4, 1)
+    assert logs.are_cheap(path)
 
 
 @pytest.mark.parametrize("make", [line, native])
@@ -71,6 +72,7 @@ def test_a_log_that_was_rewritten_is_read_whole(memory: Appliance, tmp_path: Pat
     path.write_text(path.read_text().replace("prompt 1 ", "Prompt 1 ") + line(5))
     (tally,) = read(memory, path, ME, logs)
     assert (tally.messages, tally.new, tally.updated) == (5, 1, 1)
+    assert not logs.are_cheap(path)  # it may be rewritten again
 
 
 def test_a_half_written_line_waits(memory: Appliance, tmp_path: Path) -> None:
