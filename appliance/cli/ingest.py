@@ -42,6 +42,14 @@ def ingest(
     policy: Annotated[
         str | None, option("--policy", "keep|mask|drop", "Secrets: drop never stores them. Default: the settings'.")
     ] = None,
+    keep: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep-attachments/--no-keep-attachments",
+            help="Copy attached files into the memory, or not. Default: the settings'.",
+            show_default=False,
+        ),
+    ] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Embed and summarise now, or later.")] = True,
     home: options.Home = None,
     json: options.Json = False,
@@ -55,9 +63,12 @@ def ingest(
     Examples:
       appliance ingest ~/Downloads/chatgpt-export.zip
       appliance ingest exports/ --dry-run
+      appliance ingest slack-export.zip --keep-attachments
       appliance ingest "WhatsApp Chat with Ana.txt" --user ana --json
     """  # fmt: skip
-    report, is_empty = _ingest(paths, format, user, dry_run, again, options.check_secret_policy(policy), wait, home)
+    report, is_empty = _ingest(
+        paths, format, user, dry_run, again, options.check_secret_policy(policy), keep, wait, home
+    )
     not_there = {str(path) for path in paths if not os.path.lexists(path)}
     missing = [file.path for file in report.files if file.path in not_there]
     is_nothing_there = len(missing) == len(report.files)
@@ -100,6 +111,7 @@ def _ingest(
     dry_run: bool,
     again: bool,
     secrets: SecretPolicy | None,
+    keep: bool | None,
     wait: bool,
     home: str | None,
 ) -> tuple[IngestReport, bool]:
@@ -120,6 +132,7 @@ def _ingest(
             again=again,
             secrets=secrets,
             wait=wait,
+            keep_attachments=keep,
             on_file=on_file,
             on_embedded=on_embedded,
         )
@@ -163,6 +176,11 @@ def _print_report(report: IngestReport, dry_run: bool) -> None:
         f" {report.total('new'):,} {new}, {report.total('updated'):,} updated,"
         f" {report.total('duplicates'):,} already known"
     )
+    if documents := report.total("documents"):
+        pages = output.plural(report.total("pages"), "page")
+        output.print_line(f"{output.plural(documents, 'attached document')} with {pages} can be searched")
+    if kept := report.total("kept"):
+        output.print_line(f"{output.plural(kept, 'attachment')} copied into the memory")
     output.print_line(
         f"{output.plural(report.chunks, 'chunk')}, {report.embedded:,} embedded, {report.pending:,} pending;"
         f" {report.seconds:.1f} s"

@@ -117,7 +117,8 @@ Record = SessionRecord | MessageRecord | ParticipantRecord | ContactRecord | Sta
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """The result of reading one input file. Counts are messages, except ``conversations``."""
+    """The result of reading one input file. Counts are messages, except ``conversations``, the attached ``documents``
+    whose text was read with their ``pages``, and the attachments of which copies were ``kept``."""
 
     path: str
     format: str | None
@@ -129,6 +130,9 @@ class FileReport:
     duplicates: int = 0
     errors: tuple[InputProblem, ...] = ()
     notes: tuple[InputProblem, ...] = ()
+    documents: int = 0
+    pages: int = 0
+    kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,15 +43,18 @@ TITLES = {
     "google_chat": "Google Chat", "teams": "Teams", "claude_code": "Claude Code", "codex": "Codex",
     "gemini_cli": "Gemini CLI", "agents": "Coding agent", "gemini": "Gemini", "aistudio": "AI Studio", "grok": "Grok",
     "deepseek": "DeepSeek", "lmstudio": "LM Studio", "slack": "Slack", "telegram": "Telegram", "discord": "Discord",
+    "chat_apps": "Front end or character app",
     "meta": "Facebook or Instagram", "markdown": "Markdown", "imessage": "iMessage", "signal": "Signal", "irc": "IRC",
     "mail": "Mail",
 }  # fmt: skip
 """What the formats of exports are called."""
 
-_EXPORT_ENDINGS = (".json", ".jsonl", ".txt", ".md", ".markdown", ".html", ".htm", ".zip", ".db", ".mbox", ".eml")
+_EXPORT_ENDINGS = (
+    ".json", ".jsonl", ".txt", ".md", ".markdown", ".html", ".htm", ".zip", ".db", ".mbox", ".eml", ".csv",
+)  # fmt: skip
 _EXPORT_NAME = re.compile(
     r"chat|conversation|export|whatsapp|telegram|openai|claude|anthropic|gemini|takeout|activity|slack|discord|teams"
-    r"|messages|facebook|instagram|signal|librechat|webui|grok|deepseek|history|session|\.mbox$|\.jsonl$",
+    r"|messages|facebook|instagram|signal|librechat|webui|grok|deepseek|typingmind|perplexity|copilot|history|session|\.mbox$|\.jsonl$",
     re.IGNORECASE,
 )
 _DAMAGED = re.compile(r"zip is damaged|encrypted|empty \(0 bytes\)")

@@ -31,7 +31,9 @@ from appliance.types import (
 if TYPE_CHECKING:
     from appliance.types import Context, Echo, ErasurePreview, FileReport, Hits, IngestReport, InputProblem, SummaryHit
 
-FILE_COUNT_FIELDS = ("conversations", "messages", "new", "updated", "duplicates")
+FILE_COUNT_FIELDS = (
+    "conversations", "messages", "new", "updated", "duplicates", "documents", "pages", "kept",
+)  # fmt: skip
 """The counts of each ingested file, and of all together."""
 
 MAX_SNIPPET_CHARACTERS = 80
@@ -177,7 +179,8 @@ class FileProblemAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FileAnswer:
-    """The result for one file. Counts are of messages, except ``conversations``."""
+    """The result for one file. Counts are of messages, except ``conversations``, the attached ``documents`` whose text
+    was read with their ``pages``, and the attachments of which copies were ``kept``."""
 
     path: str
     format: str | None
@@ -187,6 +190,9 @@ class FileAnswer:
     new: int
     updated: int
     duplicates: int
+    documents: int
+    pages: int
+    kept: int
     errors: tuple[FileProblemAnswer, ...]
     notes: tuple[FileProblemAnswer, ...]
 
@@ -201,6 +207,9 @@ class IngestTotals:
     new: int
     updated: int
     duplicates: int
+    documents: int
+    pages: int
+    kept: int
     chunks: int
     embedded: int | None
     pending: int | None
