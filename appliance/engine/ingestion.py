@@ -18,6 +18,7 @@ from appliance.engine.discovery import this_machine
 from appliance.engine.index_service import IndexService
 from appliance.ingest import documents, pipeline
 from appliance.ingest.discovery.places import patterns_of
+from appliance.ingest.following import FollowedLogs
 from appliance.ingest.page_reader import read_pages
 from appliance.ingest.watcher import FolderWatcher, WatchIntervals, outermost_folders
 from appliance.memory import importance
@@ -198,9 +199,13 @@ class Ingestion:
         """Watch the inbox, the configured folders and those of the request; see ``WatchRequest``."""
         keep_owners = request.user_id is None and not request.namespace
 
+        logs = FollowedLogs()
+
         def read(root: Path, file: Path) -> list[FileReport]:
-            context = self.ingest_context(scope, keep_owners=keep_owners)
+            context = replace(self.ingest_context(scope, keep_owners=keep_owners), read_pages=logs.read_pages)
             tallies = list(pipeline.ingest([file], context, within=root))
+            if not logs.confirm(file, tallies):
+                tallies = list(pipeline.ingest([file], context, within=root))
             self._wake_scheduler()
             return [tally.report() for tally in tallies]
 
@@ -212,6 +217,7 @@ class Ingestion:
             owner="" if keep_owners else f"{scope.user_id} {scope.namespace}",
             intervals=WatchIntervals(self._settings.watch.settle, self._settings.watch.rescan),
             excluded=[place for name, place in self._home.locations().items() if name not in ("home", "inbox")],
+            is_cheap=logs.are_cheap,
             on_read=lambda report: stream.put(WatchEvent(report)),
             on_trouble=lambda trouble: stream.put(WatchEvent(trouble=trouble)),
             patterns_of=partial(patterns_of, machine=this_machine()),
