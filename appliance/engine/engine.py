@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from appliance.engine.index_move import IndexMoveService
     from appliance.engine.ingestion import Ingestion
     from appliance.engine.overviews import Overviews
+    from appliance.engine.watching import WatchService
     from appliance.memory.facts import FactService
     from appliance.memory.people import PeopleService
     from appliance.memory.pins import PinService
@@ -161,7 +162,18 @@ class Engine:
 
     def load(self) -> None:
         """Load every service now, so that no request of a daemon waits for a module."""
-        for name in ("sessions", "facts", "people", "summaries", "pins", "overview", "archive", "erasure", "backups"):
+        for name in (
+            "sessions",
+            "facts",
+            "people",
+            "summaries",
+            "pins",
+            "overview",
+            "archive",
+            "erasure",
+            "backups",
+            "watching",
+        ):
             getattr(self, name)
 
     # --- services -------------------------------------------------------------------------------------
@@ -222,7 +234,14 @@ class Engine:
         """What is there, without searching for it."""
         from appliance.engine.overviews import Overviews
 
-        return Overviews(self.home, self._database, self.settings.user, self.settings.watch.folders)
+        return Overviews(self.home, self._database, self.settings.user, self.watching.configured)
+
+    @cached_property
+    def watching(self) -> WatchService:
+        """The watchers of folders, and the setting that names these."""
+        from appliance.engine.watching import WatchService
+
+        return WatchService(self.home, self.settings, self._database, self._ingestion)
 
     @cached_property
     def secrets(self) -> SecretService:
@@ -327,11 +346,11 @@ class Engine:
 
     def watch(self, request: r.WatchRequest) -> Stream[WatchEvent]:
         """See ``WatchRequest``."""
-        return self._ingestion.watch(request, self._scope(request.user_id, request.namespace))
+        return self.watching.watch(request, self._scope(request.user_id, request.namespace))
 
     def watched_folders(self, request: r.ListWatchedFoldersRequest) -> list[str]:
         """See ``ListWatchedFoldersRequest``."""
-        return [str(folder) for folder in self._ingestion.watched_folders(request.folders)]
+        return [str(folder) for folder in self.watching.watched_folders(request.folders)]
 
     def discover(self, request: r.DiscoverRequest, on_progress: OnProgress) -> Discovery:
         """See ``DiscoverRequest``."""

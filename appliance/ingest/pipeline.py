@@ -24,6 +24,7 @@ from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalize import normalize, start_session
 from appliance.ingest.pages import MessagePage, pages, without_secrets
 from appliance.ingest.shared_messages import take_out_shared
+from appliance.ingest.side_files import SideFiles
 from appliance.secrets.generic import SecretSpan
 from appliance.secrets.masking import drop_secrets
 from appliance.store import (
@@ -95,6 +96,7 @@ class IngestContext:
         is_idle: Returns whether no query runs, so that batches may be large.
         publish: Called with an event for each document.
         read_pages: Reads a document; ``pages_here`` or what does the same elsewhere.
+        side_files: Collects the files that are read with a document.
     """
 
     database: Database
@@ -113,6 +115,7 @@ class IngestContext:
     is_idle: Callable[[], bool] = lambda: True
     publish: Callable[[Event], None] = lambda event: None
     read_pages: Callable[[sources.DetectedDocument, IngestContext], Iterator[MessagePage]] = pages_here
+    side_files: SideFiles = field(default_factory=SideFiles)
 
 
 def ingest(paths: Sequence[Path], context: IngestContext, within: Path | None = None) -> Iterator[FileTally]:
@@ -125,7 +128,7 @@ def ingest(paths: Sequence[Path], context: IngestContext, within: Path | None = 
         context: The resources and options.
         within: The watched folder in which the paths were found; None if the user named them.
     """
-    for source in sources.detect_documents(paths, context.format, context.me, within):
+    for source in sources.detect_documents(paths, context.format, context.me, within, context.side_files):
         if isinstance(source, sources.UnreadSource):
             yield _unread_tally(source)
         else:
@@ -136,6 +139,7 @@ def ingest_document(detected: sources.DetectedDocument, context: IngestContext) 
     """Ingest one document as a stream, one transaction a batch."""
     document = detected.document
     tally = FileTally(document.name, detected.format)
+    context.side_files.formats[document.name] = detected.format
     try:
         with context.database.dry_run() if context.dry_run else nullcontext():
             for batch in batches(context.read_pages(detected, context), tally, context.is_idle):

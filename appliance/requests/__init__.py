@@ -30,12 +30,14 @@ from appliance.requests.facts import (
 )
 from appliance.requests.index import ClaimIndexRequest, IndexStatusRequest, MoveIndexRequest
 from appliance.requests.ingestion import (
+    AddWatchedRequest,
     DiscoverRequest,
     EmbedRequest,
     ExportMarkdownRequest,
     ExportRequest,
     IngestRequest,
     ListWatchedFoldersRequest,
+    RemoveWatchedRequest,
     RunJobsRequest,
     WatchRequest,
 )
@@ -120,6 +122,7 @@ __all__ = [
     "ActivityRequest",
     "AddFactRequest",
     "AddMessageRequest",
+    "AddWatchedRequest",
     "ArchiveStatusRequest",
     "AttachmentFileRequest",
     "AttachmentRequest",
@@ -180,6 +183,7 @@ __all__ = [
     "ReceiptsRequest",
     "ReindexRequest",
     "RejectFactRequest",
+    "RemoveWatchedRequest",
     "RenamePersonRequest",
     "RenameSessionRequest",
     "Request",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from appliance.formats.sqlite import beside
+from appliance.formats.titles import export_title
 from appliance.ingest.discovery.places import PLACES, HistoryPlace, Machine, existing, is_history
 from appliance.ingest.litter import litter_reason
 from appliance.ingest.sources import DetectedDocument, detect_documents
@@ -36,17 +37,6 @@ MAX_PROJECT_DEPTH = 4
 
 MAX_DOCUMENTS = 50
 """How many documents of a zip are looked at until one is recognised."""
-
-TITLES = {
-    "native": "Memory appliance", "chatgpt": "ChatGPT", "claude": "Claude", "whatsapp": "WhatsApp",
-    "open_webui": "Open WebUI", "librechat": "LibreChat", "sharegpt": "ShareGPT", "openai_jsonl": "OpenAI messages",
-    "google_chat": "Google Chat", "teams": "Teams", "claude_code": "Claude Code", "codex": "Codex",
-    "gemini_cli": "Gemini CLI", "agents": "Coding agent", "gemini": "Gemini", "aistudio": "AI Studio", "grok": "Grok",
-    "deepseek": "DeepSeek", "lmstudio": "LM Studio", "slack": "Slack", "telegram": "Telegram", "discord": "Discord",
-    "meta": "Facebook or Instagram", "markdown": "Markdown", "imessage": "iMessage", "signal": "Signal", "irc": "IRC",
-    "mail": "Mail",
-}  # fmt: skip
-"""What the formats of exports are called."""
 
 _EXPORT_ENDINGS = (".json", ".jsonl", ".txt", ".md", ".markdown", ".html", ".htm", ".zip", ".db", ".mbox", ".eml")
 _EXPORT_NAME = re.compile(
@@ -196,7 +186,7 @@ class Search:
                 failed.append(FoundPlace("export", file, file.parent, (), size, problem=problem, hint=hint))
         for (_, kind), files in recognised.items():
             path = files[0] if len(files) == 1 else Path(os.path.commonpath([file.parent for file in files]))
-            title = f"{TITLES.get(kind, kind)} export"
+            title = export_title(kind)
             if self._is_first(path):
                 root = path.parent if len(files) == 1 else path
                 yield FoundPlace(title, path, root, tuple(sorted(files)), sum(map(database_size, files)))

@@ -177,7 +177,8 @@ class FileProblemAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FileAnswer:
-    """The result for one file. Counts are of messages, except ``conversations``."""
+    """The result for one file. Counts are of messages, except ``conversations``. ``read_with`` is the file with which
+    one without messages of its own was read, or to whose messages it is attached."""
 
     path: str
     format: str | None
@@ -189,6 +190,7 @@ class FileAnswer:
     duplicates: int
     errors: tuple[FileProblemAnswer, ...]
     notes: tuple[FileProblemAnswer, ...]
+    read_with: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +243,7 @@ def file_shape(file: FileReport) -> dict[str, Any]:
         **{count: getattr(file, count) for count in FILE_COUNT_FIELDS},
         "errors": _problem_shapes(file.errors),
         "notes": _problem_shapes(file.notes),
+        "read_with": file.read_with,
     }
 
 
