@@ -50,7 +50,6 @@ from appliance.types import (
     Scope,
     Stream,
     VerifyReport,
-    WatchEvent,
 )
 from appliance.types.progress import of_embedding
 
@@ -343,14 +342,6 @@ class Engine:
             return self._ingestion.ingest(request, self._scope(request.user_id, request.namespace), on_progress)
         finally:
             self._scheduler.wake()  # what an interrupted ingest has committed is embedded too
-
-    def watch(self, request: r.WatchRequest) -> Stream[WatchEvent]:
-        """See ``WatchRequest``."""
-        return self.watching.watch(request, self._scope(request.user_id, request.namespace))
-
-    def watched_folders(self, request: r.ListWatchedFoldersRequest) -> list[str]:
-        """See ``ListWatchedFoldersRequest``."""
-        return [str(folder) for folder in self.watching.watched_folders(request.folders)]
 
     def discover(self, request: r.DiscoverRequest, on_progress: OnProgress) -> Discovery:
         """See ``DiscoverRequest``."""

@@ -80,8 +80,10 @@ class WatchService:
 
     # --- requests -------------------------------------------------------------------------------------
 
-    def watch(self, request: r.WatchRequest, scope: Scope) -> ProducerStream[WatchEvent]:
-        """See ``WatchRequest``; ``scope`` is whose memory it means."""
+    def watch(self, request: r.WatchRequest) -> ProducerStream[WatchEvent]:
+        """See ``WatchRequest``."""
+        user = self._settings.user if request.user_id is None else request.user_id
+        scope = Scope(user, request.namespace)
         named = outermost_folders([Path(folder).expanduser() for folder in request.folders])
         follower = _Follower(named, request.once)
         keeps_owners = request.user_id is None and not request.namespace
@@ -101,6 +103,10 @@ class WatchService:
         stream = ProducerStream[WatchEvent](follow, stop, size=MAX_UNREAD_REPORTS)
         return stream
 
+    def folders(self, request: r.ListWatchedFoldersRequest) -> list[str]:
+        """See ``ListWatchedFoldersRequest``."""
+        return [str(folder) for folder in self._watched_folders(request.folders)]
+
     def add(self, request: r.AddWatchedRequest) -> WatchChange:
         """See ``AddWatchedRequest``."""
         paths = [os.path.abspath(os.path.expanduser(path)) for path in request.paths]
@@ -113,12 +119,8 @@ class WatchService:
         with self._lock:
             return self._changed(config.remove_watched(self._home, request.paths))
 
-    def watched_folders(self, folders: Sequence[str | os.PathLike[str]] = ()) -> list[Path]:
-        """The inbox, the configured folders and files that exist, and ``folders``, without those inside another one.
-
-        Raises:
-            HomeError: One of ``folders`` does not exist.
-        """
+    def _watched_folders(self, folders: Sequence[str | os.PathLike[str]]) -> list[Path]:
+        """The inbox, the configured folders and files that exist, and ``folders``, without those inside another one."""
         named = (Path(folder).expanduser() for folder in folders)
         configured = (folder for folder in self.configured() if folder.exists())
         return outermost_folders([self._home.inbox, *configured, *named])
@@ -233,7 +235,7 @@ class WatchService:
                 continue
             named = [folder for follower in running.followers for folder in follower.folders if folder.exists()]
             lives = any(not follower.once for follower in running.followers)
-            running.watcher.follow(self.watched_folders(named), excluded=taken, follows_events=lives)
+            running.watcher.follow(self._watched_folders(named), excluded=taken, follows_events=lives)
             self._say_taken(running, named, taken)
             taken += [root.path for root in running.watcher.roots]
 

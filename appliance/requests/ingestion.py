@@ -107,7 +107,7 @@ class WatchRequest(Request[Stream[WatchEvent]]):
         HomeError: One of ``folders`` does not exist.
     """
 
-    name: ClassVar[str] = "watch"
+    name: ClassVar[str] = "watching.watch"
     repeatable: ClassVar[bool] = False
     resumable: ClassVar[bool] = True
 
@@ -130,7 +130,7 @@ class ListWatchedFoldersRequest(Request[list[str]]):
         HomeError: One of ``folders`` does not exist.
     """
 
-    name: ClassVar[str] = "watched_folders"
+    name: ClassVar[str] = "watching.folders"
 
     folders: Sequence[str | os.PathLike[str]] = ()
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from appliance.errors import ApplianceError
+from appliance.report_groups import outcome_of
 from appliance_tui.throughput import Throughput
 from appliance_tui.widgets.display_text import pluralize
 from appliance_tui.workers import ImportProgressed, begin, error_text, show_errors
@@ -197,7 +198,7 @@ class ImportQueue:
             watcher.run()
 
     def _on_read(self, report: FileReport) -> None:
-        if report.status != "skipped":
+        if outcome_of(report) in ("messages", "partial", "failed"):
             self.outcomes.appendleft(ImportOutcome(time.time(), (report,), requested=False))
         self._notify()
 
