@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -46,11 +47,13 @@ def discover(
       appliance discover --watch "Claude Code" codex
       appliance discover --watch ~/Downloads/chatgpt-export.zip
     """  # fmt: skip
+    began = time.monotonic()
     with options.open_or_create(home, "discover") as memory:
         with output.step_progress() as step:
             discovery = memory.discover(
                 seconds=seconds, on_place=lambda path, done, left: step(f"looking into {path}", done, done + left)
             )
+        took = time.monotonic() - began
         named = _named(discovery, paths or [])
         open_to_watch = [one for one in named if not one.watched and not one.problem]
         if json:
@@ -60,6 +63,7 @@ def discover(
             return
         _print_found(discovery.found if watch or not paths else named)
         output.say_notes(discovery.notes)
+        output.say(f"Looked for {took:.1f} s.")
         if watch and not paths and sys.stdin.isatty():
             open_to_watch = _asked(open_to_watch)
         if watch:
