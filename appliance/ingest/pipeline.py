@@ -62,6 +62,9 @@ MARK_STEP_MESSAGES = 100
 """Messages that are searched for secrets in one go, in about a millisecond: most of the time of one is that of the
 call."""
 
+CHANGED = "it changed while it was read; ingest it again when its program has finished: only new messages are added"
+"""The note on a file that is still being written."""
+
 ScoreImportance = Callable[[MessageInsert], float]
 """Returns the score of a message's words, 0 to 1."""
 
@@ -140,6 +143,7 @@ def ingest_document(detected: sources.DetectedDocument, context: IngestContext) 
     document = detected.document
     tally = FileTally(document.name, detected.format)
     context.side_files.formats[document.name] = detected.format
+    before = _stamp(document)
     try:
         with context.database.dry_run() if context.dry_run else nullcontext():
             for batch in batches(context.read_pages(detected, context), tally, context.is_idle):
@@ -148,6 +152,9 @@ def ingest_document(detected: sources.DetectedDocument, context: IngestContext) 
     except InputError as error:
         hint = f"; {error.hint}" if error.hint else ""
         tally.errors.append(InputProblem(error.where or "", error.args[0] + hint))
+    if before != (after := _stamp(document)):
+        message = CHANGED if after is not None else "it was moved or deleted while it was read"
+        tally.notes.append(InputProblem("", message, harmless=True))
     if tally.forgotten:
         skipped = f"skipped {tally.forgotten} message{'' if tally.forgotten == 1 else 's'}"
         message = f"{skipped} that had been forgotten; use 'ingest --again' to import them"
@@ -156,6 +163,15 @@ def ingest_document(detected: sources.DetectedDocument, context: IngestContext) 
         counts = {name: getattr(tally, name) for name in ("messages", "new", "updated", "duplicates")}
         context.publish(Event("ingested", document.name, {**counts, "errors": len(tally.errors)}))
     return tally
+
+
+def _stamp(document: Document) -> tuple[int, int, int] | None:
+    """What tells that a file has changed; None if it is gone, or a member of a zip."""
+    try:
+        info = document.path.stat() if document.path is not None else None
+    except OSError:
+        info = None
+    return None if info is None else (info.st_ino, info.st_size, info.st_mtime_ns)
 
 
 def _yielding_scorer(context: IngestContext) -> ScoreImportance | None:

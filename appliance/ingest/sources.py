@@ -6,6 +6,7 @@ format of each: a file that the user named must be a chat, a file in a folder or
 
 from __future__ import annotations
 
+import errno
 import os
 import posixpath
 import re
@@ -26,7 +27,7 @@ from appliance.errors import InputError
 from appliance.formats import detect
 from appliance.formats.base import Document, DocumentContext, Parser
 from appliance.formats.text import CHUNK_BYTES, READ_ERRORS
-from appliance.ingest.litter import litter_reason, path_litter
+from appliance.ingest.litter import litter_reason, path_litter, unfinished_reason
 from appliance.ingest.side_files import SideFiles
 from appliance.types import InputProblem
 
@@ -208,7 +209,7 @@ def _expand(
     try:
         info = path.stat()
     except OSError as error:
-        yield _unreadable(path, error)
+        yield _unreadable(path, error, explicit=explicit)
         return
     if stat.S_ISDIR(info.st_mode):
         if (info.st_dev, info.st_ino) in seen:
@@ -229,11 +230,14 @@ def _folder(path: Path, root: _SourceRoot, seen: set[tuple[int, int]]) -> Iterat
         yield _unreadable(path, error)
         return
     has_conversations = any(_CONVERSATIONS.fullmatch(name) for name in names)
+    listed = frozenset(names)
     for name in names:
         inner = path / name
         is_folder = inner.is_dir()
         reason = litter_reason(name, is_folder=is_folder)
-        if reason := reason or ("" if is_folder else _not_a_chat_reason(name, has_conversations)):
+        if not is_folder:
+            reason = reason or unfinished_reason(name, listed) or _not_a_chat_reason(name, has_conversations)
+        if reason := reason or _dead_link_reason(inner):
             yield _skipped(inner, reason)
         else:
             yield from _expand(inner, root, explicit=False, seen=seen)
@@ -244,7 +248,7 @@ def _file(path: Path, root: _SourceRoot, size: int, *, explicit: bool) -> Iterat
         with path.open("rb") as stream:
             signature = stream.read(4)
     except OSError as error:
-        yield _unreadable(path, error)
+        yield _unreadable(path, error, explicit=explicit)
         return
     if signature in _ZIP_SIGNATURES:
         yield from _zip(path, root)
@@ -397,7 +401,22 @@ def _not_a_chat_reason(name: str, has_conversations: bool) -> str:
     return ""
 
 
-def _unreadable(path: Path, error: OSError) -> UnreadSource:
+def _dead_link_reason(path: Path) -> str:
+    """Why there is nothing at a link; empty if there is something, or if it is no link."""
+    if not path.is_symlink():
+        return ""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return "a link that leads nowhere"
+    except OSError as error:
+        return "a link that leads to itself" if error.errno == errno.ELOOP else ""
+    return ""
+
+
+def _unreadable(path: Path, error: OSError, *, explicit: bool = True) -> UnreadSource:
+    if isinstance(error, FileNotFoundError) and not explicit:
+        return _failed(path, "it was moved or deleted while the folder was read", "ingest the folder again")
     hint = "check the spelling" if isinstance(error, FileNotFoundError) else None
     return _failed(path, f"can't be read: {error.strerror or error}", hint)
 

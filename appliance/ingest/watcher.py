@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from appliance.ingest.file_events import FileEvents, ObservedFolder
-from appliance.ingest.litter import litter_reason
+from appliance.ingest.litter import UNFINISHED_ENDINGS, litter_reason
 from appliance.ingest.side_files import SideFiles
 from appliance.ingest.watch_roots import (
     WatchRoot,
@@ -32,7 +32,7 @@ from appliance.ingest.watch_roots import (
 from appliance.store import watched_files
 from appliance.store.database import Database
 from appliance.store.watched_files import WatchedEntry
-from appliance.types import FileReport
+from appliance.types import FileReport, InputProblem
 
 MAX_SETTLE_WAIT_SECONDS = 60.0
 """The longest wait before a file is read although files next to it keep changing."""
@@ -383,7 +383,7 @@ class FolderWatcher:
             with self._database.write() as tx:
                 watched_files.delete_queued(tx, pending.file.path)
             return False
-        if stamp != pending.file.stamp:
+        if stamp != pending.file.stamp or _is_unfinished(pending.file.path):
             pending.file = replace(pending.file, stamp=stamp)
             pending.changed_at = time.time()
         return True
@@ -397,8 +397,14 @@ class FolderWatcher:
         known = forgotten or watched_files.entry(db, file.path)
         try:
             digest = digest_of(file.path)
+        except FileNotFoundError:  # gone since it was found: nothing to read, and nothing that failed
+            self._refresh(self._pending[file.path])
+            return True
         except OSError as error:
-            self._save_outcome(replace(file, state="failed", reason=f"can't be read: {error.strerror or error}"))
+            reason = f"can't be read: {error.strerror or error}"
+            self._save_outcome(replace(file, state="failed", reason=reason))
+            name = os.fsencode(file.path).decode("utf-8", "replace")
+            self._on_read(FileReport(name, None, "failed", errors=(InputProblem("", reason),)))
             return True
         if known is not None and (known.digest, known.owner) == (digest, self._owner):
             self._save_outcome(replace(file, state="read", digest=digest), was_forgotten=forgotten is not None)
@@ -432,6 +438,11 @@ class FolderWatcher:
 
 def _lies_in(path: Path, folders: frozenset[Path]) -> bool:
     return not folders.isdisjoint((path, *path.parents))
+
+
+def _is_unfinished(path: Path) -> bool:
+    """Whether a download of a file goes on. One that was given up is read in spite of it after a minute."""
+    return any(os.path.lexists(f"{path}{ending}") for ending in UNFINISHED_ENDINGS)
 
 
 def _group(file: WatchedEntry) -> Path:

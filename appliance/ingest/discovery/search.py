@@ -130,6 +130,8 @@ class Search:
             size = database_size(path)
             return FoundPlace(place.tool, path, path.parent, (), size, problem=place.unreadable, hint=place.hint)
         if not place.files:
+            if not path.is_file():  # a named pipe would never end
+                return None
             try:
                 with path.open("rb") as stream:
                     stream.read(1)
