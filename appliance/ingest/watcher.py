@@ -175,7 +175,7 @@ class FolderWatcher:
 
     def run(self) -> None:
         """Watch until stopped."""
-        scanned = float("-inf")
+        scanned = time.monotonic()  # with a new plan, its folders are scanned
         with closing(FileEvents(self._on_event)) as events:
             while not self._stopping.is_set():
                 self._adopt_plan(events)
