@@ -77,18 +77,20 @@ def test_when_one_leaves_the_other_goes_on(memory: Appliance, folder: Path) -> N
 
 def test_a_folder_that_is_added_is_read_and_one_that_is_removed_is_not(memory: Appliance, folder: Path) -> None:
     (folder / "a.jsonl").write_text(lines("ana", 1))
+    (memory.home.inbox / "before.jsonl").write_text(lines("zoe", 1))
     with following(memory) as (reports, _):
+        until(lambda: len(reports) == 1)  # the watcher runs
         change = memory.watching.add([str(folder)])
         assert change.paths == (str(folder),) and change.is_followed
         assert memory.watching.add([str(folder)]).paths == ()
-        until(lambda: len(reports) == 1)
-        (folder / "b.jsonl").write_text(lines("ben", 1))
         until(lambda: len(reports) == 2)
+        (folder / "b.jsonl").write_text(lines("ben", 1))
+        until(lambda: len(reports) == 3)
         assert memory.watching.remove([f"{folder}/"]).paths == (str(folder),)
         (folder / "c.jsonl").write_text(lines("eve", 1))
         (memory.home.inbox / "d.jsonl").write_text(lines("kim", 1))
-        until(lambda: len(reports) == 3)
-    assert names(reports) == ["a.jsonl", "b.jsonl", "d.jsonl"]
+        until(lambda: len(reports) == 4)
+    assert names(reports) == ["a.jsonl", "b.jsonl", "before.jsonl", "d.jsonl"]
     assert not memory.watching.add([str(folder)]).is_followed
 
 
