@@ -219,6 +219,7 @@ class Attachments(_Resource):
     """The files that messages carry. Ids are "m345.1"."""
 
     list = Verb(r.ListAttachmentsRequest)
+    of_message = Verb(r.MessageAttachmentsRequest)
     get = Verb(r.AttachmentRequest)
     file = Verb(r.AttachmentFileRequest)
 

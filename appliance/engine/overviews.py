@@ -13,7 +13,7 @@ from appliance.errors import UsageError
 from appliance.ingest import attached_files
 from appliance.memory.overview import OverviewService
 from appliance.retrieval import filter_values, search_query
-from appliance.store import attachments, statistics
+from appliance.store import attachments, messages, statistics
 from appliance.types import (
     Anniversary,
     Attachment,
@@ -48,6 +48,11 @@ class Overviews(OverviewService):
         )  # fmt: skip
         wanted = attachments.AttachmentFilter(filters, tuple(request.kinds))
         return attachments.list_page(self._database.read(), wanted, request.limit, request.offset)
+
+    def message_attachments(self, request: r.MessageAttachmentsRequest) -> list[Attachment]:
+        """See ``MessageAttachmentsRequest``."""
+        db = self._database.read()
+        return attachments.of_message(db, messages.find(db, request.message_id).id)
 
     def attachment(self, request: r.AttachmentRequest) -> Attachment:
         """See ``AttachmentRequest``."""

@@ -26,6 +26,8 @@ from appliance.types import InputProblem, Record, Role, SessionRecord
 _FIRST_KEYS = (("conversationId", "endpoint"), ("conversationId", "title"), ("version", "history"))
 # A message nested in the one before it adds two levels.
 _MAX_DEPTH = 20_000
+# Messages that the confidence looks at: the first may be one that says little.
+_SCORED_MESSAGES = 20
 # The parent of a first message: empty, or zeros and dashes.
 _ROOT = re.compile(r"[0-]*")
 _KNOWN_KEYS = frozenset({"children", "files", "attachments", "plugin", "plugins", "feedback", "error"})
@@ -46,12 +48,15 @@ def _object(data: dict[str, Any], where: str) -> Iterator[Record]:
 
 
 def _score(record: dict[str, Any]) -> float:
-    first = next((m for m in _root_messages(record) if isinstance(m, dict)), {})
-    if "isCreatedByUser" in first:
-        return 0.95 if "messageId" in first else 0.85
-    if "messagesTree" in record or {"exportAt", "recursive"} <= record.keys():
-        return 0.9
-    return 0.8 if {"messageId", "parentMessageId"} <= first.keys() else 0.0
+    messages = [m for m in _root_messages(record)[:_SCORED_MESSAGES] if isinstance(m, dict)]
+    score = max(map(_message_score, messages), default=0.0)
+    return max(score, 0.9) if "messagesTree" in record or {"exportAt", "recursive"} <= record.keys() else score
+
+
+def _message_score(message: dict[str, Any]) -> float:
+    if "isCreatedByUser" in message:
+        return 0.95 if "messageId" in message else 0.85
+    return 0.8 if {"messageId", "parentMessageId"} <= message.keys() else 0.0
 
 
 def _root_messages(record: dict[str, Any]) -> list[Any]:

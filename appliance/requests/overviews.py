@@ -63,6 +63,22 @@ class ListAttachmentsRequest(Request[AttachmentPage]):
 
 
 @dataclass(frozen=True, slots=True)
+class MessageAttachmentsRequest(Request[list[Attachment]]):
+    """List the attachments of a message, in the order in which it names them.
+
+    Args:
+        message_id: The message, by its id ("m345").
+
+    Raises:
+        NotFound: There is no such message.
+    """
+
+    name: ClassVar[str] = "overview.message_attachments"
+
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class AttachmentRequest(Request[Attachment]):
     """Read what is known of an attachment.
 

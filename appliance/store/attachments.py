@@ -121,6 +121,12 @@ def find(db: sqlite3.Connection, reference: str) -> Attachment:
     return _attachment(row)
 
 
+def of_message(db: sqlite3.Connection, key: int) -> list[Attachment]:
+    """Return the attachments of a message, in the order in which it names them."""
+    rows = db.execute(f"SELECT {_COLUMNS_SQL} FROM {_FROM_SQL} WHERE a.message_id = ? ORDER BY a.number", (key,))
+    return [_attachment(row) for row in rows]
+
+
 def counts(db: sqlite3.Connection) -> dict[str, int]:
     """Return the number of attachments of all users by kind."""
     return dict(db.execute("SELECT kind, count(*) FROM attachment GROUP BY kind ORDER BY kind").fetchall())

@@ -20,18 +20,19 @@ LINE_CHARACTERS = 72
 
 def outline(db: sqlite3.Connection, session: int, id: str) -> Outline:
     """Return the messages of a session in order, with those that it shares as a branch, without their texts."""
-    columns: tuple[list[Any], ...] = ([], [], [], [], [], [], [])
+    columns: tuple[list[Any], ...] = ([], [], [], [], [], [], [], [])
     for part in branches.session_parts(db, session):
         where, values = branches.parts_condition([part])
         rows = db.execute(
             "SELECT m.id, m.role, coalesce(m.author, ''), coalesce(m.sent_at, ''), length(m.text),"
             f" length(m.text) / {LINE_CHARACTERS} + 1 + length(m.text) - length(replace(m.text, char(10), '')),"
-            f" m.pinned FROM message m WHERE {where} ORDER BY m.order_at, m.position, m.id",
+            " m.pinned, (SELECT count(*) FROM attachment a WHERE a.message_id = m.id)"
+            f" FROM message m WHERE {where} ORDER BY m.order_at, m.position, m.id",
             values,
         ).fetchall()
         # By columns: a loop over the values of 50,000 messages would take as long as the query.
-        keys, *rest, pinned = zip(*rows, strict=True) if rows else [()] * len(columns)
-        for column, more in zip(columns, (map(message_id, keys), *rest, map(bool, pinned)), strict=True):
+        keys, *rest, pinned, files = zip(*rows, strict=True) if rows else [()] * len(columns)
+        for column, more in zip(columns, (map(message_id, keys), *rest, map(bool, pinned), files), strict=True):
             column.extend(more)
     return Outline(id, *columns)
 

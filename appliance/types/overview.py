@@ -20,7 +20,7 @@ class TagCount:
 class Outline:
     """A session's messages in order, as columns of equal length and without their texts, which can be megabytes.
     ``authors`` and ``times`` (ISO 8601) are "" where the source gave none. ``characters`` and ``lines`` are the length
-    of each text; ``lines`` is an estimate."""
+    of each text; ``lines`` is an estimate. ``attachments`` counts the files of each message."""
 
     session_id: str
     ids: Sequence[str] = ()
@@ -30,6 +30,7 @@ class Outline:
     characters: Sequence[int] = ()
     lines: Sequence[int] = ()
     pinned: Sequence[bool] = ()
+    attachments: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,6 +183,8 @@ CASES: Sequence[Case] = (
     case("folders", r.FoldersRequest()),
     case("attachments", r.ListAttachmentsRequest(["image"], limit=5)),
     case("attachments of a kind", r.ListAttachmentsRequest(["smell"])),  # type: ignore[list-item]
+    case("files of a message", lambda folder, done: r.MessageAttachmentsRequest(done["attachments"][0].message_id)),
+    case("files of no message", r.MessageAttachmentsRequest("m9999")),
     case("attachment", lambda folder, done: r.AttachmentRequest(done["attachments"][0].id)),
     case("attachment unknown", r.AttachmentRequest("m1.7")),
     case("attachment file", lambda folder, done: r.AttachmentFileRequest(done["attachments"][0].id)),

@@ -221,3 +221,11 @@ def test_collected_samples(read: Callable[..., Any], exports: Path) -> None:
     ]
     assert got.messages[1].metadata == {"model": "gpt-4o"}
     assert got.problems == got.notes == []
+
+
+def test_a_record_before_the_first_message_does_not_hide_the_format(read: Callable[..., Any]) -> None:
+    whole = conversation([{"note": None}, *FLAT])
+    del whole["recursive"]
+    got = read(json.dumps(whole))
+    assert got.format == "librechat"
+    assert set(got.texts) == {turn["text"] for turn in FLAT}

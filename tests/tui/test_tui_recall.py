@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from screens import fill, run, shown, type_in, until
+from textual.events import Key
 from textual.widgets import Input, Static
 
 from appliance import Appliance
@@ -80,6 +81,24 @@ def test_filters_become_chips_complete_themselves_and_go(filled: Path) -> None:
             app.query_one(SearchInput).value = ""
             await pilot.press("backspace")
             await until(pilot, lambda: not app.screen.search_filters)  # type: ignore[attr-defined]
+
+    run(body)
+
+
+def test_what_is_typed_behind_a_filter_at_once_stays(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            line = app.query_one(SearchInput)
+            for letter in "the role:assistant ledger since:2025 is":  # before the screen has handled the first
+                line.post_message(Key("space" if letter == " " else letter, letter))
+            await until(pilot, lambda: app.screen.search_filters.since)  # type: ignore[attr-defined]
+            assert app.screen.search_filters == SearchFilters(roles=("assistant",), since="2025")  # type: ignore[attr-defined]
+            assert line.value == "the ledger is" and line.cursor_position == len(line.value)
+            await until(pilot, lambda: hits(app))
+            await pilot.press("home", "right", "right", "right", "right")
+            await type_in(pilot, "role:user ")
+            await until(pilot, lambda: "user" in app.screen.search_filters.roles)  # type: ignore[attr-defined]
+            assert (line.value, line.cursor_position) == ("the ledger is", 4)
 
     run(body)
 

@@ -278,6 +278,7 @@ def test_what_lies_on_this_machine_is_listed_and_read_by_one_key(home: Path, tmp
             await pilot.press("f8")
             memory = app.memory_worker.memory()
             await until(pilot, lambda: memory.overview.counts()["messages"] == 2)
+            await until(pilot, lambda: not panel.display and app.screen.query_one("#results").display)
             assert config.load(memory.home).watch.folders == (str(projects),)
             layouts.claude_code(tmp_path / "person", "0d5e2c8a-4a0c-4e55-8a5e-7f1f0a6b1c02")
             await until(pilot, lambda: memory.overview.counts()["messages"] == 4)

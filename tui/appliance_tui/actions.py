@@ -107,6 +107,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("reading.copy", "y", "copy", "Copy", "Copy the message as written."),
     Action("reading.pin", "p", "pin", "Pin", "Pin or unpin the message."),
     Action("reading.forget", "d", "forget", "Forget", "Erase the message for good, after a preview."),
+    Action("reading.attachments", "o", "attachments", "Files", "Open a file that is attached to the message.", False),
     Action("reading.branches", "b", "branches", "Branches", "Go to the parent conversation or to a branch."),
     Action("reading.raw", "m", "raw", "As written", "Show Markdown as written, or formatted.", False),
     Action("why.close", "escape,w,q", "dismiss", "Close", "Back to the results."),

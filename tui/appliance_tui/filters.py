@@ -72,17 +72,22 @@ class SearchFilters:
         }
 
 
-def extract_filters(text: str, filters: SearchFilters) -> tuple[str, SearchFilters]:
-    """Take the filters out of a typed text. The last one counts only when a space follows: it may be unfinished.
+def extract_filters(text: str, filters: SearchFilters, cursor: int | None = None) -> tuple[str, SearchFilters]:
+    """Take the filters out of a typed text, but for the one at the cursor, which may be unfinished.
+
+    Args:
+        text: What was typed.
+        filters: The filters so far.
+        cursor: The position of the cursor; by default the end of the text.
 
     Returns:
         The rest of the text, and ``filters`` with those of the text.
     """
-    end = 0
+    end, cursor = 0, len(text) if cursor is None else cursor
     remaining: list[str] = []
     for match in _TOKEN.finditer(text):
-        if match.end() == len(text):
-            break
+        if match.start() <= cursor <= match.end():
+            continue
         filters = filters.with_filter(match[1], match[2].strip('"'))
         remaining.append(text[end : match.start()])
         end = match.end() + 1

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -18,7 +19,9 @@ from textual.widgets import Static
 
 from appliance.errors import NotFound
 from appliance_tui.frame import FrameScreen
+from appliance_tui.path_input import open_file
 from appliance_tui.screens.picker import PickerOption, PickerScreen
+from appliance_tui.throughput import format_bytes
 from appliance_tui.widgets.conversation_layout import ConversationLayout, build_layout
 from appliance_tui.widgets.display_text import day, one_line, pluralize
 from appliance_tui.widgets.prompt_line import QuestionLine
@@ -28,7 +31,7 @@ from appliance_tui.workers import MemoryChanged, begin, show_errors
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import SessionInfo, Summary
+    from appliance.types import Attachment, SessionInfo, Summary
 
 SEARCH_BATCH_SIZE = 250
 """Messages that one query searches, so that other queries do not wait long."""
@@ -338,6 +341,27 @@ class ConversationScreen(FrameScreen):
         if (id := self.transcript.marked_id) is not None:
             self.appliance.forget(id)
 
+    @work(exclusive=True, group="attachments")
+    async def action_attachments(self) -> None:
+        """Open an attachment of the selected message, after a choice if there are several."""
+        if (id := self.transcript.marked_id) is None:
+            return
+        with self.appliance.report_errors():
+            files = await self.appliance.memory_worker.run_query(lambda memory: memory.attachments.of_message(id))
+            if not files:
+                self.notify("No file is attached to this message.", timeout=3)
+                return
+            options = [PickerOption("", one_line(file.name), _file_note(file)) for file in files]
+            chosen = await self.app.push_screen_wait(PickerScreen("Open a file", options)) if files[1:] else options[0]
+            if chosen is None:
+                return
+            file = files[next(number for number, option in enumerate(options) if option is chosen)]
+            path = Path(await self.appliance.memory_worker.run_query(lambda memory: memory.attachments.file(file.id)))
+            if open_file(path):
+                self.notify(f"Opened {one_line(file.name)}", timeout=2, markup=False)
+            else:
+                self.notify(one_line(str(path)), title="No program to open files with", markup=False)
+
     def action_raw(self) -> None:
         self.transcript.set_markdown(markdown=not self.transcript.markdown)
 
@@ -369,6 +393,11 @@ def _related_sessions(memory: Appliance, info: SessionInfo) -> list[SessionInfo]
     parents = [memory.sessions.info(info.branch_of)] if info.branch_of else []
     local_sessions = memory.sessions.list(user_id=info.user_id, namespace=info.namespace, sources=("local",))
     return [*parents, *(branch for branch in local_sessions if branch.branch_of == info.id)]
+
+
+def _file_note(file: Attachment) -> str:
+    size = "" if file.size is None else f" · {format_bytes(file.size)}"
+    return file.kind + size + ("" if file.path else " · not on this machine")
 
 
 def _matching_ids(memory: Appliance, ids: Sequence[str], pattern: re.Pattern[str]) -> list[str]:

@@ -70,9 +70,13 @@ class SearchScreen(FrameScreen):
 
     @on(Input.Changed, "#query")
     def _query_changed(self, event: Input.Changed) -> None:
-        remaining, search_filters = filters.extract_filters(event.value, self.search_filters)
-        if search_filters != self.search_filters:
-            event.input.value = remaining  # posts another change
+        line = event.input  # its value, not the event's: more may have been typed since
+        text, cursor = line.value, line.cursor_position
+        remaining, search_filters = filters.extract_filters(text, self.search_filters, cursor)
+        if remaining != text:
+            before = filters.extract_filters(text[:cursor], SearchFilters())[0]
+            line.value = remaining  # posts another change
+            line.cursor_position = len(before)
             self.search_filters = search_filters
             return
         self._schedule_search()
@@ -113,8 +117,11 @@ class SearchScreen(FrameScreen):
         self.query_one("#note", Static).update(text)
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
-        if message.kind in ("embedded", "ingested", "forgotten", "deleted") and self.query_one(SearchInput).value:
-            self._schedule_search()
+        if message.kind in ("embedded", "ingested", "forgotten", "deleted"):
+            if self.query_one(SearchInput).value:
+                self._schedule_search()
+            if message.kind != "embedded":
+                self._refresh_completions()
 
     @property
     def _marked_hit(self) -> Hit | None:
@@ -195,7 +202,7 @@ class SearchScreen(FrameScreen):
         choices = await self._load_filter_options()
         self.query_one(SearchInput).completions = choices
         is_empty = not any(choice.name == "source" for choice in choices)
-        self.query_one(FirstRunPanel).display = is_empty
+        self.query_one(FirstRunPanel).set_shown(is_empty)
         self.query_one("#results").display = not is_empty
 
     def action_why(self) -> None:

@@ -33,7 +33,8 @@ DAY_LINES = 2
 class ConversationLayout:
     """An outline with what is computed from it once.
 
-    ``has_header`` tells which messages have a header: not those of the same author in the same minute.
+    ``has_header`` tells which messages have a header: not those of the same author in the same minute, but for those
+    with attachments.
     ``begins_day`` tells which are the first of a day; ``day_starts`` are the indices of those.
     """
 
@@ -89,6 +90,7 @@ def build_layout(outline: Outline) -> ConversationLayout:
     begins_day = _change_mask(days) & np.fromiter(map(bool, days), np.bool_, len(days))
     minutes = [time[:16] for time in outline.times]
     has_header = begins_day | _change_mask(minutes) | _change_mask(outline.authors) | _change_mask(outline.roles)
+    has_header |= np.fromiter(map(bool, outline.attachments), np.bool_, len(days))  # the header counts them
     index_by_id = {id: index for index, id in enumerate(outline.ids)}
     return ConversationLayout(outline, index_by_id, has_header, begins_day, np.flatnonzero(begins_day).tolist())
 

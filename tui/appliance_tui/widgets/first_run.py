@@ -56,9 +56,11 @@ class FirstRunPanel(Vertical):
         self._show_instructions("the inbox folder in the home")
         begin(self, self._load_inbox)
 
-    def on_show(self) -> None:
-        """Look what lies on this machine when the panel is first shown: a memory with messages never does."""
-        if not self._has_looked:
+    def set_shown(self, shown: bool) -> None:
+        """Show or hide the panel. When it is first shown, it looks what lies on this machine: a memory with messages
+        never does."""
+        self.display = shown
+        if shown and not self._has_looked:
             self._has_looked = True
             begin(self, self._discover, "discover")
 

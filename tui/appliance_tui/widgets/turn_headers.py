@@ -46,7 +46,7 @@ def gutter(marked: bool, pinned: bool, colours: Mapping[str, str]) -> Strip:
 
 
 def header_line(outline: Outline, index: int, colours: Mapping[str, str]) -> Strip:
-    """The role's letter, the author and the time."""
+    """The role's letter, the author, the time, and how many files are attached."""
     role = outline.roles[index]
     colour = colours[ROLE_COLOURS.get(role, "muted")]
     author = one_line(outline.authors[index])
@@ -56,6 +56,8 @@ def header_line(outline: Outline, index: int, colours: Mapping[str, str]) -> Str
     about = [sent_at[11:16]] if len(sent_at) > 10 else []
     if author and role != "user":
         about.append(role)
+    if files := outline.attachments[index]:
+        about.append(pluralize(files, "file"))
     return Strip(
         [
             Segment(f" {role[:1].upper()} ", _style(colour, bold=True, reverse=True)),
