@@ -31,6 +31,9 @@ _MIN_NAME_WIDTH = 16
 _COLUMN_GAP = 3
 """The widest gap between two columns: that of a drawn table."""
 
+_TABLE_EDGES = 2
+"""The columns beside a drawn table."""
+
 _HEADINGS: dict[Outcome, str] = {
     "read with": "Read with other files",
     "without messages": "Without messages",
@@ -81,7 +84,7 @@ def _print_table(files: Sequence[FileReport], folder: str) -> None:
 
     def name_width() -> int:
         taken = (max(len(COLUMN_TITLES[i]), *(output.cell_width(row[i]) for row in rows)) for i in columns)
-        return width() - sum(size + _COLUMN_GAP for size in taken)
+        return width() - _TABLE_EDGES - sum(size + _COLUMN_GAP for size in taken)
 
     if name_width() < _MIN_NAME_WIDTH:  # the numbers matter more
         columns.remove(1)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cli_runs import TRIP, Run, document, write
 
-from appliance.cli.import_report import shorten_path
+from appliance.cli.import_report import print_report, shorten_path
 from appliance.cli.output import cell_width
 from appliance.report_groups import folded, outcome_of, quiet_groups
-from appliance.types import FileReport, InputProblem
+from appliance.types import FileReport, IngestReport, InputProblem
 
 DAY = [{"type": "message", "user": "U1", "text": "The ferry leaves at nine", "ts": "1700000000.000100"}]
 USERS = [{"id": "U1", "name": "ana", "profile": {"real_name": "Ana"}}]
@@ -61,6 +62,7 @@ def test_side_files_are_read_with_their_export_and_counted_apart(run: Run, tmp_p
     assert files["harbour/2023-11-01.json"]["read_with"] == files["integration_logs.json"]["read_with"] == ""
 
 
+@pytest.mark.slow
 def test_a_known_side_file_is_still_one_when_nothing_is_new(run: Run, tmp_path: Path) -> None:
     path = slack_zip(tmp_path / "slack.zip")
     run("ingest", path)
@@ -74,7 +76,9 @@ def test_parts_that_are_read_with_their_session_are_one_line(run: Run, tmp_path:
     assert "note" not in result.stderr and len(result.stdout.splitlines()) < 10
 
 
-@pytest.mark.parametrize("columns", [40, 80, 100])
+@pytest.mark.parametrize(
+    "columns", [pytest.param(40, marks=pytest.mark.slow), 80, pytest.param(100, marks=pytest.mark.slow)]
+)
 def test_the_report_fits_the_width(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     deep = tmp_path / "a folder with a long name" / "and another one that is even longer" / "and one more below it"
@@ -87,6 +91,21 @@ def test_the_report_fits_the_width(run: Run, tmp_path: Path, monkeypatch: pytest
     assert "…" in result.stdout and ".jsonl" in result.stdout and " 4\n" in result.stdout
 
 
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_the_table_fits_a_terminal_without_breaking_names(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr("appliance.cli.output.is_terminal", lambda stream=None: True)
+    names = [f"/x/an export with a long name/and folders/{'long ' * number}/chat {number}.json" for number in range(9)]
+    files = [replace(report(name, messages=1_234_567), conversations=1) for name in names]
+    print_report(IngestReport(tuple(files), 0, 0, 0, 1.0), dry_run=False)
+    rows = [row for row in capsys.readouterr().out.splitlines() if "chat " in row]
+    assert len(rows) == 9 and all("1,234,567" in row and ".json" in row for row in rows)
+    assert max(map(cell_width, rows)) <= columns
+
+
+@pytest.mark.slow
 def test_many_files_are_rows_of_their_folders(run: Run, tmp_path: Path) -> None:
     path = slack_zip(tmp_path / "slack.zip", days=28)
     write(tmp_path / "trip.jsonl", TRIP)
@@ -97,6 +116,7 @@ def test_many_files_are_rows_of_their_folders(run: Run, tmp_path: Path) -> None:
     assert len(document(run("ingest", path, "--dry-run", "--json"))["files"]) == 31
 
 
+@pytest.mark.slow
 def test_what_failed_stands_last_and_equal_failures_are_one(run: Run, tmp_path: Path) -> None:
     write(tmp_path / "trip.jsonl", TRIP)
     for number in range(5):

@@ -78,6 +78,7 @@ def test_downloads_that_go_on_are_not_read(memory: Appliance, folder: Path) -> N
     assert report.complete
 
 
+@pytest.mark.slow
 def test_a_download_is_read_when_it_is_complete(memory: Appliance, folder: Path) -> None:
     with watching(memory, folder) as reports:
         (folder / "export.zip").touch()
@@ -153,6 +154,7 @@ def test_one_file_of_many_may_not_be_read(memory: Appliance, folder: Path, monke
     assert report.total("duplicates") == 2
 
 
+@pytest.mark.slow
 def test_the_same_export_twice_at_once_is_stored_once(memory: Appliance, folder: Path) -> None:
     (folder / "large.jsonl").write_text(lines("ana", 3000))
     reports: list[FileReport] = []
@@ -170,6 +172,7 @@ def test_the_same_export_twice_at_once_is_stored_once(memory: Appliance, folder:
     assert len(contents(memory)) == 3000
 
 
+@pytest.mark.slow
 def test_an_import_beside_a_watch_stores_each_message_once(memory: Appliance, folder: Path) -> None:
     with watching(memory, folder) as reports:
         (folder / "large.jsonl").write_text(lines("ben", 2000))

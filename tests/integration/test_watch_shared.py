@@ -64,6 +64,7 @@ def test_two_who_watch_hear_of_each_file_once(memory: Appliance, folder: Path, t
         assert not any(report.duplicates for report in first)
 
 
+@pytest.mark.slow
 def test_when_one_leaves_the_other_goes_on(memory: Appliance, folder: Path) -> None:
     with following(memory, folder) as (first, _):
         with following(memory, folder) as (second, _):
@@ -94,6 +95,7 @@ def test_a_folder_that_is_added_is_read_and_one_that_is_removed_is_not(memory: A
     assert not memory.watching.add([str(folder)]).is_followed
 
 
+@pytest.mark.slow
 def test_another_user_does_not_read_a_watched_folder_again(memory: Appliance, folder: Path, tmp_path: Path) -> None:
     (own := tmp_path / "own").mkdir()
     with following(memory, folder) as (first, _), following(memory, folder, own, user="ana") as (second, troubles):
@@ -105,6 +107,7 @@ def test_another_user_does_not_read_a_watched_folder_again(memory: Appliance, fo
     assert (names(first), names(second)) == (["a.jsonl"], ["b.jsonl"])
 
 
+@pytest.mark.slow
 def test_an_error_of_the_reader_ends_all_and_a_new_watch_begins_again(memory: Appliance, folder: Path) -> None:
     def failing(read: watching_module.ReadFile) -> watching_module.ReadFile:
         def raising(root: Path, path: Path) -> list[FileReport]:
