@@ -232,6 +232,7 @@ class Appliance:
         again: bool = False,
         secrets: SecretPolicy | None = None,
         wait: bool = True,
+        keep_attachments: bool | None = None,
         on_file: OnFile = lambda path, messages: None,
         on_embedded: OnEmbedded = lambda done, pending: None,
     ) -> IngestReport:
@@ -250,7 +251,7 @@ class Appliance:
 
         request = r.IngestRequest(
             source, format=format, user_id=user_id, namespace=namespace, dry_run=dry_run, again=again,
-            secrets=secrets, wait=wait,
+            secrets=secrets, wait=wait, keep_attachments=keep_attachments,
         )  # fmt: skip
         return self._transport.send(request, follow)
 

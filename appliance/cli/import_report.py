@@ -64,6 +64,11 @@ def print_report(report: IngestReport, dry_run: bool) -> None:
         f" {report.total('new'):,} {new}, {report.total('updated'):,} updated,"
         f" {report.total('duplicates'):,} already known"
     )
+    if documents := report.total("documents"):
+        pages = output.plural(report.total("pages"), "page")
+        _print_wrapped(f"{output.plural(documents, 'attached document')} with {pages} can be searched")
+    if kept := report.total("kept"):
+        _print_wrapped(f"{output.plural(kept, 'attachment')} copied into the memory")
     _print_wrapped(
         f"{output.plural(report.chunks, 'chunk')}, {report.embedded:,} embedded, {report.pending:,} pending;"
         f" {report.seconds:.1f} s"

@@ -36,6 +36,14 @@ def ingest(
     policy: Annotated[
         str | None, option("--policy", "keep|mask|drop", "Secrets: drop never stores them. Default: the settings'.")
     ] = None,
+    keep: Annotated[
+        bool | None,
+        typer.Option(
+            "--keep-attachments/--no-keep-attachments",
+            help="Copy attached files into the memory, or not. Default: the settings'.",
+            show_default=False,
+        ),
+    ] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Embed and summarise now, or later.")] = True,
     home: options.Home = None,
     json: options.Json = False,
@@ -49,9 +57,12 @@ def ingest(
     Examples:
       appliance ingest ~/Downloads/chatgpt-export.zip
       appliance ingest exports/ --dry-run
+      appliance ingest slack-export.zip --keep-attachments
       appliance ingest "WhatsApp Chat with Ana.txt" --user ana --json
     """  # fmt: skip
-    report, is_empty = _ingest(paths, format, user, dry_run, again, options.check_secret_policy(policy), wait, home)
+    report, is_empty = _ingest(
+        paths, format, user, dry_run, again, options.check_secret_policy(policy), keep, wait, home
+    )
     not_there = {str(path) for path in paths if not os.path.lexists(path)}
     missing = [file.path for file in report.files if file.path in not_there]
     is_nothing_there = len(missing) == len(report.files)
@@ -95,6 +106,7 @@ def _ingest(
     dry_run: bool,
     again: bool,
     secrets: SecretPolicy | None,
+    keep: bool | None,
     wait: bool,
     home: str | None,
 ) -> tuple[IngestReport, bool]:
@@ -115,6 +127,7 @@ def _ingest(
             again=again,
             secrets=secrets,
             wait=wait,
+            keep_attachments=keep,
             on_file=on_file,
             on_embedded=on_embedded,
         )

@@ -320,6 +320,8 @@ class Engine:
             self.pins.score_pending,
             self.pins.write_counts,
             self.archive.restore_used,
+            self._ingestion.read_documents,
+            self._ingestion.remove_unused_copies,
             self.people.refresh_pending,
             self.facts.extract_pending,
             self.summaries.summarize_next_due,
@@ -468,7 +470,7 @@ class Engine:
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:
         """See ``VerifyRequest``."""
-        return verify(self._database, self._index_service, deep=request.deep)
+        return verify(self._database, self._index_service, self.home.attachments, deep=request.deep)
 
     def reindex(self, request: r.ReindexRequest, on_progress: OnProgress) -> int:
         """See ``ReindexRequest``."""

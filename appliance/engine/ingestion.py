@@ -7,12 +7,13 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from appliance import requests as r
 from appliance.engine import embedding_api
 from appliance.engine.index_service import IndexService
-from appliance.ingest import pipeline
+from appliance.ingest import documents, pipeline
 from appliance.ingest.page_reader import read_pages
 from appliance.ingest.side_files import SideFiles
 from appliance.memory import importance
@@ -20,8 +21,10 @@ from appliance.memory.sessions import BeforeStoreHook
 from appliance.memory.working_memory import WorkingMemory
 from appliance.paths import Home, absolute_paths, as_given
 from appliance.runtime.admission import AdmissionControl
+from appliance.runtime.workers import ShouldContinue
 from appliance.settings import Settings
-from appliance.store import sessions
+from appliance.store import documents as stored_documents
+from appliance.store import kept_files, sessions
 from appliance.store.database import Database
 from appliance.types import (
     Event,
@@ -63,6 +66,10 @@ class Ingestion:
         self._publish = publish
         self._wake_scheduler = wake_scheduler
         self._refresh_people = refresh_people
+        self._has_retried = False
+        """Whether documents without a library were looked at again since this home was opened."""
+        self._kept_at_purge: int | None = None
+        """How many attachments were kept when unused copies were last looked for: fewer are now if some have gone."""
 
     def ingest_context(
         self,
@@ -73,6 +80,7 @@ class Ingestion:
         dry_run: bool = False,
         include_forgotten: bool = False,
         secrets: SecretPolicy | None = None,
+        keep_attachments: bool | None = None,
         progress: OnFile = lambda path, messages: None,
     ) -> pipeline.IngestContext:
         """The context of an ingestion into this home.
@@ -98,7 +106,39 @@ class Ingestion:
             is_idle=self._admission.is_idle,
             publish=self._publish,
             read_pages=read_pages,
+            take_in_files=partial(documents.take_in, options=self._attachment_options(keep_attachments)),
         )
+
+    def _attachment_options(self, keep: bool | None = None) -> documents.AttachmentOptions:
+        settings = self._settings.attachments
+        return documents.AttachmentOptions(
+            self._home.attachments, keep=settings.keep if keep is None else keep, read=settings.text
+        )
+
+    def read_documents(self, should_continue: ShouldContinue) -> int:
+        """Read the texts of attached documents that are left, where their files are. Returns how many there were."""
+        if not self._settings.attachments.text:
+            return 0
+        if not self._has_retried:
+            self._has_retried = True
+            with self._database.write() as tx:
+                stored_documents.retry_unavailable(tx)
+        owner = Scope(self._settings.user)
+        done = documents.read_due(
+            self._database, lambda: self.ingest_context(owner), self._attachment_options(), should_continue
+        )
+        if done:
+            self._wake_scheduler()
+        return done
+
+    def remove_unused_copies(self, should_continue: ShouldContinue) -> int:
+        """Remove the copies of attachments that no message has any more. Returns how many there were."""
+        kept = stored_documents.counts(self._database.read())["kept_attachments"]
+        if kept == self._kept_at_purge:
+            return 0
+        removed = kept_files.purge(self._database, self._home.attachments)
+        self._kept_at_purge = kept
+        return removed
 
     def ingest(self, request: r.IngestRequest, scope: Scope, on_progress: OnProgress) -> IngestReport:
         """See ``IngestRequest``; ``scope`` is whose memory it means."""
@@ -111,6 +151,7 @@ class Ingestion:
             dry_run=request.dry_run,
             include_forgotten=request.again,
             secrets=request.secrets,
+            keep_attachments=request.keep_attachments,
             progress=lambda file, messages: on_progress(Progress("reading", messages, file=as_given(file, given))),
         )
         tallies = list(pipeline.ingest(list(given), context))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime
 from typing import get_args
 
@@ -60,7 +61,8 @@ class Overviews(OverviewService):
 
     def attachment_file(self, request: r.AttachmentFileRequest) -> str:
         """See ``AttachmentFileRequest``."""
-        return os.fspath(attached_files.file_of(attachments.find(self._database.read(), request.reference)))
+        found = attachments.find(self._database.read(), request.reference)
+        return os.fspath(attached_files.file_of(found, self._home.attachments))
 
     def statistics(self, request: r.StatisticsRequest) -> Statistics:
         """See ``StatisticsRequest``."""
@@ -113,7 +115,8 @@ class Overviews(OverviewService):
             authors=authors, has=has, tags=tags, since=since, until=until,
         )  # fmt: skip
         found = filter_values.resolve_authors(db, scope, authors or ())
-        return search_query.resolve_filters(db, search, scope, None, found)
+        # Pages of documents are not what somebody said.
+        return replace(search_query.resolve_filters(db, search, scope, None, found), documents=False)
 
 
 def _check_limit(limit: int) -> None:

@@ -32,6 +32,7 @@ from appliance.store import (
     chunk_spans,
     chunks,
     conversation_time,
+    document_updates,
     lexical,
     messages,
     neighbours,
@@ -100,6 +101,7 @@ class IngestContext:
         publish: Called with an event for each document.
         read_pages: Reads a document; ``pages_here`` or what does the same elsewhere.
         side_files: Collects the files that are read with a document.
+        take_in_files: Called when the messages of a document are stored, for the files that are attached to them.
     """
 
     database: Database
@@ -119,6 +121,7 @@ class IngestContext:
     publish: Callable[[Event], None] = lambda event: None
     read_pages: Callable[[sources.DetectedDocument, IngestContext], Iterator[MessagePage]] = pages_here
     side_files: SideFiles = field(default_factory=SideFiles)
+    take_in_files: Callable[[Document, IngestContext, FileTally], None] = lambda document, context, tally: None
 
 
 def ingest(paths: Sequence[Path], context: IngestContext, within: Path | None = None) -> Iterator[FileTally]:
@@ -155,6 +158,8 @@ def ingest_document(detected: sources.DetectedDocument, context: IngestContext) 
     if before != (after := _stamp(document)):
         message = CHANGED if after is not None else "it was moved or deleted while it was read"
         tally.notes.append(InputProblem("", message, harmless=True))
+    if not context.dry_run:
+        context.take_in_files(document, context, tally)
     if tally.forgotten:
         skipped = f"skipped {tally.forgotten} message{'' if tally.forgotten == 1 else 's'}"
         message = f"{skipped} that had been forgotten; use 'ingest --again' to import them"
@@ -219,6 +224,8 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                     tx, [(key, m.sent_at, m.at, m.metadata) for key, m in found.dated if m.sent_at and m.at is not None]
                 )
                 write(tx, session, source, found, change, score_importance, is_new_session=is_new)
+                edited = [key for key, _ in (*found.changed, *found.dated)]
+                change.written |= {page.id: page for page in document_updates.follow(tx, edited)} if edited else {}
                 tally.new += len(found.new)
                 tally.updated += len(found.changed)
                 tally.duplicates += found.unchanged

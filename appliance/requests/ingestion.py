@@ -28,6 +28,7 @@ class IngestRequest(Request[IngestReport]):
         again: Take in again what was forgotten before.
         secrets: "drop" stores no keys, tokens, card numbers and passwords; by default as the settings say.
         wait: Return when everything is durable and embedded. False returns when it is durable and found by its words.
+        keep_attachments: Copy the attached files that the export has into the home; by default as the settings say.
 
     Raises:
         ModelUnavailable: The embedding model can't be loaded. Nothing was read.
@@ -48,6 +49,7 @@ class IngestRequest(Request[IngestReport]):
     again: bool = False
     secrets: SecretPolicy | None = None
     wait: bool = True
+    keep_attachments: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

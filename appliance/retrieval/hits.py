@@ -12,7 +12,9 @@ from appliance.retrieval.ranking import contributions
 from appliance.retrieval.snippet import snippet
 from appliance.store import archive, conversation_time, lexical, messages, neighbours, sessions, variants
 from appliance.store.messages import MessageRow
+from appliance.store.sql import from_json
 from appliance.types import Hit, Message, Source
+from appliance.types.documents import document_page
 
 
 def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -> list[Hit]:
@@ -48,6 +50,7 @@ def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -
                 tier="archived" if message.id in archived else "hot",
                 why=why,
                 time="conversation" if conversation_time.is_marked(message.metadata) else "message",
+                document=document_page(from_json(message.metadata)) if '"document"' in message.metadata else None,
             )
         )
     return hits

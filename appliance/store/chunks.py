@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from appliance.store import visibility
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, as_kind
+from appliance.store.documents import IS_PAGE_SQL
 from appliance.store.passages import (
     ChunkSpan,
     Passage,
@@ -114,6 +115,8 @@ class PendingChunk:
     """The agents that take part in its session, as JSON."""
     archived: bool
     """Whether its message is archived: then it gets its vector, and no point."""
+    is_page: bool = False
+    """Whether its message is a page of a document."""
     message: int = field(default=0, kw_only=True)
     is_whole: bool = field(default=False, kw_only=True)
     """Whether it is its whole message, which may be longer than the model reads: see ``outbox.split``."""
@@ -398,7 +401,7 @@ def _with_point_fields(
             "SELECT o.ticket, c.id, m.id, c.start, c.stop, m.author, c.digest, e.row,"
             f" CASE WHEN {INDEPENDENT_SQL} THEN '' ELSE w.neighbours END,"
             " m.session_id, s.user_id, s.namespace, m.role, s.format, m.talk, m.at, s.storage_scope,"
-            f" {AGENTS_SQL}, EXISTS (SELECT 1 FROM archived a WHERE a.message_id = m.id)"
+            f" {AGENTS_SQL}, EXISTS (SELECT 1 FROM archived a WHERE a.message_id = m.id), {IS_PAGE_SQL}"
             f" FROM ({selection}) o"
             " JOIN chunk c ON c.id = o.chunk_id JOIN message m ON m.id = c.message_id"
             " JOIN session s ON s.id = m.session_id JOIN message_window w ON w.id = m.id"

@@ -28,7 +28,8 @@ from appliance.timestamps import now
 from appliance.types import LostPart
 
 DERIVED_TABLES = {
-    "archive_dictionary", "archived", "chunk", "embedding", "fact", "fact_asked", "fact_due", "fact_evidence",
+    "archive_dictionary", "archived", "chunk", "document_page", "embedding", "fact", "fact_asked", "fact_due",
+    "fact_evidence",
     "fact_session", "fact_stale", "fact_statement", "fingerprint", "generation", "message_digest", "message_link",
     "outbox",
     "people_stale", "person", "person_evidence", "person_identity", "person_node", "session_author", "summary",

@@ -11,9 +11,10 @@ from cli_runs import TRIP, Run, document, line, write
 
 from appliance.cli.ingest import EMPTY_HINT
 
-FILE_KEYS = ["path", "format", "status", "conversations", "messages", "new", "updated", "duplicates", "errors", "notes",
-             "read_with"]  # fmt: skip
-TOTAL_KEYS = ["conversations", "messages", "new", "updated", "duplicates", "chunks", "embedded", "pending"]
+FILE_KEYS = ["path", "format", "status", "conversations", "messages", "new", "updated", "duplicates",
+             "documents", "pages", "kept", "errors", "notes", "read_with"]  # fmt: skip
+TOTAL_KEYS = ["conversations", "messages", "new", "updated", "duplicates", "documents", "pages", "kept",
+              "chunks", "embedded", "pending"]  # fmt: skip
 
 
 def test_ingest_tells_what_it_did(run: Run, chats: Path) -> None:

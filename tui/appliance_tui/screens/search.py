@@ -134,7 +134,7 @@ class SearchScreen(FrameScreen):
             text.update("")
             return
         body = sanitize(hit.text[:PREVIEW_CHARACTERS]) + ("…" if len(hit.text) > PREVIEW_CHARACTERS else "")
-        head = f"{one_line(hit.author or hit.role)} · {time_of(hit)}"
+        head = f"{one_line(hit.who)} · {time_of(hit)}"
         title = one_line(hit.session_title or hit.session_id)
         text.update(highlight_terms(f"{head}\n{title}\n\n{body}", query_terms(self.query_one(SearchInput).value)))
 
@@ -209,7 +209,7 @@ class SearchScreen(FrameScreen):
         from appliance.types.reasons import reason
 
         if (hit := self._marked_hit) is not None:
-            title, author = f"Why {hit.message_id} is hit {hit.rank}", one_line(hit.author or hit.role)
+            title, author = f"Why {hit.message_id} is hit {hit.rank}", one_line(hit.who)
             description = f"{reason(hit.why, hit.author)}\n\n{author}: {one_line(hit.snippet)}"
             self.app.push_screen(ExplanationScreen(title, description, hit.why, hit.score))
 
