@@ -208,18 +208,16 @@ class Engine:
         """What is known of the person, as it changed."""
         from appliance.memory import facts
 
-        return facts.FactService(
-            facts.FactsContext(self._database, self.settings.user, self.settings.name, self.people.refresh)
-        )
+        settings = self.settings
+        return facts.FactService(facts.FactsContext(self._database, settings.user, settings.name, self.people.refresh))
 
     @cached_property
     def people(self) -> PeopleService:
         """The people who wrote the messages."""
         from appliance.memory.people import PeopleContext, PeopleService
 
-        return PeopleService(
-            PeopleContext(self._database, self.settings.user, self.settings.name, self._scheduler.wake)
-        )
+        settings = self.settings
+        return PeopleService(PeopleContext(self._database, settings.user, settings.name, self._scheduler.wake))
 
     @cached_property
     def pins(self) -> PinService:

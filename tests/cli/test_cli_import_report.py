@@ -48,7 +48,7 @@ def open_code(folder: Path, parts: int) -> Path:
 
 def report(path: str, status: str = "ok", messages: int = 0, note: str = "", read_with: str = "") -> FileReport:
     notes = (InputProblem("", note, harmless=True),) if note else ()
-    return FileReport(path, "native", status, 0, messages, messages, 0, 0, (), notes, read_with)  # type: ignore[arg-type]
+    return FileReport(path, "native", status, 0, messages, messages, 0, 0, (), notes, read_with=read_with)  # type: ignore[arg-type]
 
 
 def test_side_files_are_read_with_their_export_and_counted_apart(run: Run, tmp_path: Path) -> None:
