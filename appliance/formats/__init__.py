@@ -37,6 +37,7 @@ FORMATS: dict[str, FormatSpec] = {
         "chatgpt": r"(?:chatgpt|openai)|(?:^|/)conversations-\d+\.json$",
         "claude": r"claude|anthropic|(?:^|/)data-[\d-]+.*batch-\d+",
         "whatsapp": r"whatsapp|(?:^|/)_chat\.txt$",
+        "chat_apps": r"sillytavern|nextchat|chatbox|lobechat|typingmind|perplexity|copilot-activity",
         "open_webui": r"webui",
         "librechat": r"librechat|chatbot",
         "sharegpt": r"sharegpt",

@@ -44,7 +44,7 @@ _FILES = frozenset({"image", "image_url", "input_image", "file", "document", "au
 SILENT = frozenset(
     {"redacted_thinking", "finish", "step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction"}
 )
-_ARGUMENT_KEYS = ("input", "arguments", "args", "parameters")
+_ARGUMENT_KEYS = ("input", "arguments", "args", "parameters", "arguments_json")
 _NAMES = ("filename", "file_name", "name", "displayName", "title", "fileUri")
 
 
@@ -264,7 +264,7 @@ def blocks_of(content: Any) -> Iterator[ContentBlock]:
 def call_of(item: dict[str, Any]) -> ContentBlock:
     """The call in an object that its place alone shows to be one."""
     inner = next((item[key] for key in ("functionCall", "function") if isinstance(item.get(key), dict)), item)
-    name = as_text(inner.get("name")) or as_text(item.get("name")) or as_text(inner.get("toolName"))
+    name = as_text(inner.get("name")) or as_text(item.get("name")) or first_text(inner, "toolName", "tool_name")
     arguments = next((inner[key] for key in _ARGUMENT_KEYS if inner.get(key) is not None), None)
     text = call_text(name, arguments)
     return ContentBlock("call", text, name, _call_id(inner) or _call_id(item), arguments)

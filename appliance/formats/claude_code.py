@@ -24,6 +24,8 @@ from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRe
 
 _MESSAGE_TYPES = frozenset({"user", "assistant"})
 _TOOL_BLOCKS = {"thinking": "reasoning"}
+# Other programs' words for the two who speak.
+_SPEAKERS = {"human": "user", "ai": "assistant", "model": "assistant"}
 _TOOL_BLOCKS |= dict.fromkeys(("tool_use", "server_tool_use", "mcp_tool_use"), "call")
 _TOOL_BLOCKS |= dict.fromkeys(
     ("tool_result", "web_search_tool_result", "web_fetch_tool_result", "mcp_tool_result"), "result"
@@ -217,7 +219,7 @@ def _record(log: _ClaudeCodeLog, data: dict[str, Any], where: str) -> Iterator[R
         log_session = _session(log, data)
         sent, notes = json_fields.parse_time(data.get("timestamp"), where)
         yield from notes
-        if _is_unknown_kind(as_text(data.get("type"))):
+        if as_text(data.get("type")) not in _SPEAKERS and _is_unknown_kind(as_text(data.get("type"))):
             yield unknown_text.kept(where, as_text(data.get("type")))
         flags = {"sidechain": True} if log_session.session.metadata.get("sidechain") else {}
         if uuid in log.overview.branches:
@@ -229,7 +231,12 @@ def _record(log: _ClaudeCodeLog, data: dict[str, Any], where: str) -> Iterator[R
             if isinstance(record, MessageRecord) and (first is None or record.external_id == uuid):
                 first = record.external_id
             yield record
-    elif (not kind or _is_unknown_kind(kind)) and unknown_text.text_of(as_dict(data.get("message")).get("content")):
+    elif (not kind or _is_unknown_kind(kind)) and (
+        text := unknown_text.text_of(as_dict(data.get("message")).get("content"))
+    ):
+        if kind.startswith("tool"):
+            yield from _foreign_tool(log, data, kind, text, where)
+            return
         yield InputProblem(where, f"a record of the unknown type {kind[:60]!r} has text and no speaker; left out")
     if uuid is not None and (message_id := first or parent):
         log.nearest.setdefault(uuid, message_id)
@@ -238,6 +245,7 @@ def _record(log: _ClaudeCodeLog, data: dict[str, Any], where: str) -> Iterator[R
 def _kind(data: dict[str, Any]) -> str:
     kind = as_text(data.get("type"))
     role = as_text(as_dict(data.get("message")).get("role")) or as_text(data.get("role"))
+    kind, role = _SPEAKERS.get(kind, kind), _SPEAKERS.get(role, role)
     if kind in ("", "message") or (_is_unknown_kind(kind) and role in _MESSAGE_TYPES):
         kind = role
     queued = as_dict(data.get("attachment"))
@@ -245,6 +253,16 @@ def _kind(data: dict[str, Any]) -> str:
         # The person typed it while the assistant was at work; no other record has it.
         return "user"
     return kind
+
+
+def _foreign_tool(log: _ClaudeCodeLog, data: dict[str, Any], kind: str, text: str, where: str) -> Iterator[Record]:
+    """A call or a result that another program writes as a record of its own type."""
+    sent, notes = json_fields.parse_time(data.get("timestamp"), where)
+    yield from notes
+    turn = _RecordFields(_session(log, data), agent_logs.own_id(data.get("uuid")), None, sent, where, {})
+    message = as_dict(data.get("message"))
+    metadata = tool_metadata("result" if "result" in kind else "call", first_text(message, "tool", "name"))
+    yield from turn.emit("tool", text, "", metadata)
 
 
 def _is_unknown_kind(kind: str) -> bool:
@@ -377,6 +395,8 @@ def _tool(
     if not text:
         outcome = data.get("toolUseResult")
         text = as_text(outcome) or as_text(as_dict(outcome).get("stdout"))
+    if not text and not isinstance(block.get("content"), str):
+        text = unknown_text.text_of(block.get("content"))
     metadata = tool_metadata(kind, name)
     images = [{"name": "image"} for part in as_list(block.get("content")) if as_dict(part).get("type") == "image"]
     if images:

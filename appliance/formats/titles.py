@@ -9,7 +9,7 @@ _TITLES = {
     "gemini_cli": "Gemini CLI", "agents": "Coding agent", "gemini": "Gemini", "aistudio": "AI Studio", "grok": "Grok",
     "deepseek": "DeepSeek", "lmstudio": "LM Studio", "slack": "Slack", "telegram": "Telegram", "discord": "Discord",
     "meta": "Facebook or Instagram", "markdown": "Markdown", "imessage": "iMessage", "signal": "Signal", "irc": "IRC",
-    "contacts": "Contacts", "mail": "Mail",
+    "chat_apps": "Front end or character app", "contacts": "Contacts", "mail": "Mail",
 }  # fmt: skip
 
 

@@ -82,6 +82,7 @@ LONG: dict[str, bytes] = {
             for n in range(9000)
         ]
     ).encode(),
+    "chat_apps": b'{"user_name":"A","character_name":"B"}\n' + b'{"is_user":true,"mes":"x"}\n' * 20_000,
     "lmstudio": json.dumps(
         {
             "name": "x",

@@ -46,10 +46,12 @@ MAX_PROJECT_DEPTH = 4
 MAX_DOCUMENTS = 50
 """How many documents of a zip are looked at until one is recognised."""
 
-_EXPORT_ENDINGS = (".json", ".jsonl", ".txt", ".md", ".markdown", ".html", ".htm", ".zip", ".db", ".mbox", ".eml")
+_EXPORT_ENDINGS = (
+    ".json", ".jsonl", ".txt", ".md", ".markdown", ".html", ".htm", ".zip", ".db", ".mbox", ".eml", ".csv",
+)  # fmt: skip
 _EXPORT_NAME = re.compile(
     r"chat|conversation|export|whatsapp|telegram|openai|claude|anthropic|gemini|takeout|activity|slack|discord|teams"
-    r"|messages|facebook|instagram|signal|librechat|webui|grok|deepseek|history|session|\.mbox$|\.jsonl$",
+    r"|messages|facebook|instagram|signal|librechat|webui|grok|deepseek|typingmind|perplexity|copilot|history|session|\.mbox$|\.jsonl$",
     re.IGNORECASE,
 )
 _DAMAGED = re.compile(r"zip is damaged|encrypted|empty \(0 bytes\)")
