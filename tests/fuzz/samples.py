@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
+
+from tests.fuzz import messenger_samples
 
 MARK = re.compile(r"q\d+z")
 _numbers = count(1)
@@ -429,4 +432,12 @@ def _samples() -> list[Sample]:
     ]
 
 
-SAMPLES = _samples()
+def _messengers() -> Iterator[Sample]:
+    for name, path, value in messenger_samples.texts(said):
+        if isinstance(value, str):
+            yield Sample(name, path, text=value)
+        else:
+            yield Sample(name, path, value, is_log=isinstance(value, list))
+
+
+SAMPLES = [*_samples(), *_messengers()]

@@ -47,11 +47,12 @@ MAX_DOCUMENTS = 50
 """How many documents of a zip are looked at until one is recognised."""
 
 _EXPORT_ENDINGS = (
-    ".json", ".jsonl", ".txt", ".md", ".markdown", ".html", ".htm", ".zip", ".db", ".mbox", ".eml", ".csv",
+    ".json", ".jsonl", ".txt", ".md", ".markdown", ".html", ".htm", ".zip", ".db", ".mbox", ".eml", ".csv", ".xml",
 )  # fmt: skip
 _EXPORT_NAME = re.compile(
     r"chat|conversation|export|whatsapp|telegram|openai|claude|anthropic|gemini|takeout|activity|slack|discord|teams"
-    r"|messages|facebook|instagram|signal|librechat|webui|grok|deepseek|typingmind|perplexity|copilot|history|session|\.mbox$|\.jsonl$",
+    r"|messages|facebook|instagram|signal|librechat|webui|grok|deepseek|typingmind|perplexity|copilot|history|session"
+    r"|sms|kakao|line\]|skype|hangouts|snapchat|mattermost|\.mbox$|\.jsonl$",
     re.IGNORECASE,
 )
 _DAMAGED = re.compile(r"zip is damaged|encrypted|empty \(0 bytes\)")
