@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from appliance import config, paths
 from appliance import requests as r
-from appliance.engine import embedding_api, rebuild_forecast
+from appliance.engine import embedding_api, rebuild_forecast, search_inputs
 from appliance.engine.home_database import apply_default_ttl, open_database
 from appliance.engine.index_location import unless_index_is_away
 from appliance.engine.index_service import IndexService
@@ -51,7 +51,6 @@ from appliance.types import (
     Scope,
     Stream,
     VerifyReport,
-    WatchEvent,
 )
 from appliance.types.progress import of_embedding
 
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from appliance.engine.index_move import IndexMoveService
     from appliance.engine.ingestion import Ingestion
     from appliance.engine.overviews import Overviews
+    from appliance.engine.watching import WatchService
     from appliance.memory.facts import FactService
     from appliance.memory.people import PeopleService
     from appliance.memory.pins import PinService
@@ -162,7 +162,18 @@ class Engine:
 
     def load(self) -> None:
         """Load every service now, so that no request of a daemon waits for a module."""
-        for name in ("sessions", "facts", "people", "summaries", "pins", "overview", "archive", "erasure", "backups"):
+        for name in (
+            "sessions",
+            "facts",
+            "people",
+            "summaries",
+            "pins",
+            "overview",
+            "archive",
+            "erasure",
+            "backups",
+            "watching",
+        ):
             getattr(self, name)
 
     # --- services -------------------------------------------------------------------------------------
@@ -198,18 +209,16 @@ class Engine:
         """What is known of the person, as it changed."""
         from appliance.memory import facts
 
-        return facts.FactService(
-            facts.FactsContext(self._database, self.settings.user, self.settings.name, self.people.refresh)
-        )
+        settings = self.settings
+        return facts.FactService(facts.FactsContext(self._database, settings.user, settings.name, self.people.refresh))
 
     @cached_property
     def people(self) -> PeopleService:
         """The people who wrote the messages."""
         from appliance.memory.people import PeopleContext, PeopleService
 
-        return PeopleService(
-            PeopleContext(self._database, self.settings.user, self.settings.name, self._scheduler.wake)
-        )
+        settings = self.settings
+        return PeopleService(PeopleContext(self._database, settings.user, settings.name, self._scheduler.wake))
 
     @cached_property
     def pins(self) -> PinService:
@@ -223,8 +232,15 @@ class Engine:
         """What is there, without searching for it."""
         from appliance.engine.overviews import Overviews
 
-        folders = self.settings.watch.folders
-        return Overviews(self.home, self._database, self.settings.user, folders, self.people.refresh)
+        watched = self.watching.configured
+        return Overviews(self.home, self._database, self.settings.user, watched, self.people.refresh)
+
+    @cached_property
+    def watching(self) -> WatchService:
+        """The watchers of folders, and the setting that names these."""
+        from appliance.engine.watching import WatchService
+
+        return WatchService(self.home, self.settings, self._database, self._ingestion)
 
     @cached_property
     def secrets(self) -> SecretService:
@@ -239,14 +255,9 @@ class Engine:
         from appliance.engine.archive import ArchiveService
 
         return ArchiveService(
-            self.home,
-            self._database,
-            self._index_service,
-            self.settings.archive,
-            self.settings.user,
-            self.pins.write_counts,
-            self.events.publish,
-        )
+            self.home, self._database, self._index_service, self.settings.archive, self.settings.user,
+            self.pins.write_counts, self.events.publish,
+        )  # fmt: skip
 
     @cached_property
     def erasure(self) -> ErasureService:
@@ -329,14 +340,6 @@ class Engine:
         finally:
             self._scheduler.wake()  # what an interrupted ingest has committed is embedded too
 
-    def watch(self, request: r.WatchRequest) -> Stream[WatchEvent]:
-        """See ``WatchRequest``."""
-        return self._ingestion.watch(request, self._scope(request.user_id, request.namespace))
-
-    def watched_folders(self, request: r.ListWatchedFoldersRequest) -> list[str]:
-        """See ``ListWatchedFoldersRequest``."""
-        return [str(folder) for folder in self._ingestion.watched_folders(request.folders)]
-
     def discover(self, request: r.DiscoverRequest, on_progress: OnProgress) -> Discovery:
         """See ``DiscoverRequest``."""
         from appliance.engine.discovery import discover
@@ -364,8 +367,7 @@ class Engine:
 
     def search(self, request: r.SearchRequest) -> Hits:
         """See ``SearchRequest``."""
-        defaults = self.settings.search
-        page, current_session = search_query.resolve_page(request, defaults.limit), None
+        page, current_session = search_query.resolve_page(request, self.settings.search.limit), None
         if request.asked_in:
             current_session = sessions.key(
                 self.sessions.info(r.SessionRequest(request.asked_in, user_id=request.user_id))
@@ -373,17 +375,8 @@ class Engine:
         scope = self._scope(request.user_id, request.namespace, request.agent_id)
         if request.authors or request.participants or search_query.asks_for_words(request.query):
             self.people.refresh()
-        resolve = partial(
-            search_query.resolve,
-            self._database.read(),
-            request,
-            scope,
-            profile=search_query.find_profile(request.profile or defaults.profile, self._profiles),
-            without=defaults.without if request.without is None else request.without,
-            per_session=defaults.per_session if request.per_session is None else request.per_session,
-            current_session=current_session,
-            look_in_archive=self.settings.archive.look,
-        )
+        db = self._database.read()
+        resolve = partial(search_inputs.resolve, db, request, self.settings, self._profiles, scope, current_session)
         query = resolve()
         with (
             self.admission.running_query(),

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from pathlib import Path
 from typing import get_args
 
 from appliance import requests as r
@@ -41,10 +42,10 @@ class Overviews(OverviewService):
         home: Home,
         database: Database,
         owner: str,
-        watched_folders: Sequence[str],
+        watched_folders: Callable[[], Sequence[Path]],
         refresh_people: Callable[[], object],
     ) -> None:
-        """``watched_folders`` are those of the settings; ``refresh_people`` is called before people are read."""
+        """``watched_folders`` returns those of the settings; ``refresh_people`` is called before people are read."""
         super().__init__(home, database, owner, watched_folders)
         self._refresh_people = refresh_people
 
