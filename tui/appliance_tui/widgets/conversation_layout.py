@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -136,6 +136,15 @@ class HeightIndex:
     def index_at(self, line: int) -> int:
         """The item at a line, the nearest one for a line outside. The column must not be empty."""
         return max(0, min(int(np.searchsorted(self._cumulative_heights(), line, side="right")), len(self._heights) - 1))
+
+    def has_item_in_row(self, indices: Sequence[int], row: int, rows: int) -> bool:
+        """Whether a row of a scrollbar of so many rows stands for any of some items, which are in order."""
+        if not indices:
+            return False
+        first = self.index_at(row * self.total // rows)
+        last = max(first, self.index_at((row + 1) * self.total // rows - 1))
+        place = bisect_left(indices, first)
+        return place < len(indices) and indices[place] <= last
 
     def update(self, heights: Mapping[int, int]) -> None:
         """Set heights by index."""
