@@ -18,6 +18,7 @@ from appliance import Appliance
 from appliance_models import HashEmbedder
 from appliance_tui.author_colours import MIN_CONTRAST, contrast, name_keys, readable_colours
 from appliance_tui.screens.conversation import ConversationScreen
+from appliance_tui.screens.explanation import ExplanationScreen
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.search_results import SearchResults, SearchSpec, group_near, read_page
 from appliance_tui.themes import THEMES
@@ -117,6 +118,7 @@ def test_enter_lands_on_the_sentence_and_brackets_go_on(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_the_last_hit_says_so_and_without_a_search_brackets_are_days(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -135,6 +137,7 @@ def test_the_last_hit_says_so_and_without_a_search_brackets_are_days(filled: Pat
     run(body)
 
 
+@pytest.mark.slow
 def test_all_hits_are_listed_page_by_page(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled, size=(100, 24)) as (app, pilot):
@@ -150,6 +153,7 @@ def test_all_hits_are_listed_page_by_page(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_hits_are_sorted_by_time_and_by_score(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -163,6 +167,7 @@ def test_hits_are_sorted_by_time_and_by_score(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_the_preview_shows_turns_around_and_nothing_stale(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled, size=(110, 30)) as (app, pilot):
@@ -180,6 +185,7 @@ def test_the_preview_shows_turns_around_and_nothing_stale(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_stop_words_are_not_marked_and_the_selected_hit_has_a_bar(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -195,6 +201,22 @@ def test_stop_words_are_not_marked_and_the_selected_hit_has_a_bar(filled: Path) 
             await pilot.pause()
             drawn = [hits.render_line(row).text for row in range(hits.size.height)]
             assert drawn[0].startswith("▌") and not drawn[3].startswith("▌")
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_w_says_why_in_one_sentence_with_the_words_near_by(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            hits = await searched(app, pilot, "halvorsen number")
+            hits.highlighted = [hit.external_id for hit in hits.hits].index("c9")
+            await pilot.press("escape", "w")
+            await until(
+                pilot, lambda: isinstance(app.screen, ExplanationScreen) and app.screen.query("#why-description")
+            )
+            sentence = str(app.screen.query_one("#why-description", Static).render()).splitlines()[0]
+            assert sentence.startswith("Found ") and "near a message with “Halvorsen”" in sentence
 
     run(body)
 
@@ -233,6 +255,7 @@ def test_all_colours_are_readable_and_stay_with_a_name(theme) -> None:  # type: 
     assert colours.of_author("Ana", "user", people) == colours.of_author("ana.l@example.org", "user", people)
 
 
+@pytest.mark.slow
 def test_a_person_has_one_colour_under_all_names(built: Path, home: Path) -> None:
     copied(built, home)
     with Appliance.open(home, embedder=HashEmbedder(), worker=False) as memory:

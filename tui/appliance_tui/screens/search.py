@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
@@ -106,7 +107,7 @@ class SearchScreen(FrameScreen):
             self._show(None, query)
             return
         arguments = self.search_filters.search_arguments(self.appliance.user)
-        spec = SearchSpec(query, arguments, self.sort, NEIGHBOURS if self._has_preview else 0)
+        spec = SearchSpec(query, arguments, self.sort, NEIGHBOURS)
         with show_errors(self._show_error):
             page = await self._queries.run_query(partial(read_page, spec=spec))
             results = SearchResults(spec)
@@ -157,15 +158,6 @@ class SearchScreen(FrameScreen):
                 self.query_one(HitList).extend()
                 self._show_summary()
                 await self._show_pins(results.hits[before:])
-
-    @property
-    def _has_preview(self) -> bool:
-        return self.size.width >= PREVIEW_COLUMNS
-
-    def on_resize(self) -> None:
-        results = self.query_one(HitList).results
-        if self._has_preview and results is not None and not results.spec.neighbours:
-            self._schedule_search()  # the preview shows turns that a narrow screen does not ask for
 
     def on_screen_resume(self) -> None:
         """Select the hit that was read last, and list those that were loaded meanwhile."""
@@ -275,12 +267,25 @@ class SearchScreen(FrameScreen):
         with suppress(ApplianceError):  # only colours depend on it
             await self.appliance.refresh_name_keys()
 
-    def action_why(self) -> None:
+    @work(exclusive=True, group="why")
+    async def action_why(self) -> None:
+        """Explain the selected hit: a sentence, and the numbers behind it."""
         from appliance.types.reasons import reason
 
-        if (hit := self._marked_hit) is not None:
+        results = self.query_one(HitList).results
+        if (hit := self._marked_hit) is None or results is None:
+            return
+        own = results.matches.get(hit.message_id)
+        known = {word.casefold() for word in own.words} if own is not None else set()
+        ids = [turn.id for turn in (*hit.before, *hit.after)]
+        with self.appliance.report_errors():
+            near = await self._queries.run_query(lambda memory: memory.overview.matches(results.spec.query, ids))
+            near_words = {word.casefold(): word for found in near for word in found.words}
+            missing = [word for folded, word in near_words.items() if folded not in known]
             title, author = f"Why {hit.message_id} is hit {hit.rank}", one_line(hit.who)
-            description = f"{reason(hit.why, hit.author)}\n\n{author}: {one_line(hit.snippet)}"
+            description = Content.assemble(
+                (one_line(reason(hit.why, hit.author, missing)), "bold"), f"\n\n{author}: {one_line(hit.snippet)}"
+            )
             self.app.push_screen(ExplanationScreen(title, description, hit.why, hit.score))
 
     @work(exclusive=True, group="why")
