@@ -55,32 +55,18 @@ def search(
         int | None, option("--per-session", "N", "Most hits from one session; 0 for any number.", min=0)
     ] = None,
     user: options.User = None,
-    session: Annotated[str | None, option("--session", "ID", "Only this session, by id or external id.")] = None,
-    role: Annotated[
-        list[str] | None,
-        option("--role", "user|assistant|system|tool", "Filter by role (repeatable). Default: user and assistant."),
-    ] = None,
-    source: Annotated[list[str] | None, option("--source", "FORMAT", "Filter by export format (repeatable).")] = None,
-    author: Annotated[
-        list[str] | None,
-        option(
-            "--author",
-            "NAME",
-            "Only messages by this person: an id, any name or a part of one, an address (repeatable).",
-        ),
-    ] = None,
+    session: options.InSession = None,
+    role: options.Roles = None,
+    source: options.Sources = None,
+    author: options.Authors = None,
     participants: Annotated[
         list[str] | None,
         option("--with", "PERSON", "Only conversations in which this person wrote (repeatable: all of them)."),
     ] = None,
     has: options.Has = None,
     tag: options.Tag = None,
-    since: Annotated[
-        str | None, option("--since", "WHEN", "Only messages from this date, time or period (last week) on.")
-    ] = None,
-    until: Annotated[
-        str | None, option("--until", "WHEN", "Only messages until this date or period (inclusive) or time.")
-    ] = None,
+    since: options.Since = None,
+    until: options.Until = None,
     as_of: Annotated[str | None, option("--as-of", "WHEN", "Search as if it were this date or time.")] = None,
     include_archived: Annotated[
         bool, flag("--include-archived", "Search archived messages too, in one ranking.")

@@ -222,7 +222,8 @@ class Engine:
         """What is there, without searching for it."""
         from appliance.engine.overviews import Overviews
 
-        return Overviews(self.home, self._database, self.settings.user, self.settings.watch.folders)
+        folders = self.settings.watch.folders
+        return Overviews(self.home, self._database, self.settings.user, folders, self.people.refresh)
 
     @cached_property
     def secrets(self) -> SecretService:

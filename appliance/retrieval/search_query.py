@@ -15,6 +15,7 @@ from appliance.retrieval import filter_values
 from appliance.retrieval.resources import Page, SearchQuery
 from appliance.retrieval.weights import LEGS, ScoringProfile
 from appliance.store import attachments, branches, sessions, tags
+from appliance.store.author_selection import AuthorSelection, resolve_authors
 from appliance.store.message_parts import has_condition
 from appliance.types import ROLES, Filters, HitOrder, Mode, Scope
 
@@ -59,7 +60,7 @@ def resolve(
         UsageError: A role, author, mode, leg, date or limit is invalid.
         NotFound: The request names a session but no user, and there is no such session.
     """
-    found = filter_values.resolve_authors(db, scope, request.authors or ())
+    found = resolve_authors(db, scope, request.authors or ())
     filters = resolve_filters(db, request, scope, current_session, found)
     if filters.has:
         owner = filters.scope
@@ -79,7 +80,11 @@ def resolve(
         current_session=current_session,
         per_session=session_limit(per_session),
         archived="always" if request.include_archived else "if needed" if look_in_archive else "never",
-        notes=(*filter_values.missing_values(db, request, scope, found.missing), *found.notes, *participant_notes),
+        notes=(
+            *filter_values.missing_values(db, request, scope, found.missing),
+            *filter_values.all_searched(found.ambiguous),
+            *participant_notes,
+        ),
     )
 
 
@@ -104,11 +109,7 @@ def resolve_page(request: SearchRequest, default_limit: int) -> Page:
 
 
 def resolve_filters(
-    db: sqlite3.Connection,
-    request: SearchRequest,
-    scope: Scope,
-    current_session: int | None,
-    authors: filter_values.AuthorSelection,
+    db: sqlite3.Connection, request: SearchRequest, scope: Scope, current_session: int | None, authors: AuthorSelection
 ) -> Filters:
     """The filters of a search request. ``authors`` are those that its names mean.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -185,13 +185,24 @@ def aliases(db: sqlite3.Connection, scope: Scope, uses: Collection[tuple[int, st
 
 def is_in_aliases(db: sqlite3.Connection, scope: Scope, word: str) -> bool:
     """Whether a name of a person in a scope has this word or part of a word, without case."""
-    rows = db.execute(
+    return any(fold(word) in fold(name) for name in names(db, scope))
+
+
+def names(db: sqlite3.Connection, scope: Scope) -> Iterator[str]:
+    """Yield the names and user names of the people of a scope."""
+    for (name,) in db.execute(
         "SELECT p.name FROM person p WHERE p.user_id = ?1 AND p.namespace = ?2 UNION SELECT i.value FROM person p"
         " JOIN person_identity i ON i.person_id = p.id WHERE p.user_id = ?1 AND p.namespace = ?2"
         " AND i.kind IN ('name', 'handle')",
         (scope.user_id, scope.namespace),
-    )
-    return any(fold(word) in fold(name) for (name,) in rows)
+    ):
+        yield name
+
+
+def has_writer(db: sqlite3.Connection, scope: Scope, name: str) -> bool:
+    """Whether a person of a scope who wrote messages has this name."""
+    keys, _ = _keys_named(db, scope, name)
+    return has_row(db, f"SELECT 1 FROM session_author WHERE person_id IN {JSON_KEYS_SQL} LIMIT 1", (json_keys(keys),))
 
 
 def evidence(db: sqlite3.Connection, key: int) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ def test_the_list_as_json_has_the_shape_of_the_contract(run: Run, known: Path) -
     found = document(run("people", "list", "--json"))
     assert set(found) == {"people", "proposals"}
     for person in found["people"]:
-        assert set(person) == {"id", "name", "me", "identities", "messages", "sessions", "first", "last"}
+        assert set(person) == {"id", "name", "me", "identities", "messages", "sessions", "first", "last", "automated"}
         assert all(set(one) == {"source", "kind", "value"} for one in person["identities"])
 
 
@@ -86,3 +86,21 @@ def test_what_there_is_not_is_said(run: Run, known: Path, arguments: tuple[str, 
     result = run("people", *arguments)
     assert result.exit_code == code
     assert says in result.stderr
+
+
+def test_counts_are_by_person(run: Run, known: Path) -> None:
+    rows = document(run("stats", "--by", "author", "--json"))["rows"]
+    assert [(row["keys"], row["messages"]) for row in rows if row["keys"] == ["Mum"]] == [(["Mum"], 3)]
+    for verb in ("stats", "timeline", "attachments"):
+        result = run(verb, "--author", "Mumm")
+        assert result.exit_code == 0
+        assert "note: no author 'Mumm'; did you mean Mum?" in result.stderr
+
+
+def test_the_names_of_a_person_are_shown_before_all_messages_are_erased(run: Run, known: Path) -> None:
+    for more in (("--dry-run",), ("--yes",)):
+        result = run("forget", "--author", "helga@brandt.example", *more)
+        assert result.exit_code == 0
+        assert "Written under these names, with the number of messages: Mum (2), Helga Brandt (1)." in result.stderr
+    assert "3 messages" in result.stdout
+    assert run("search", "parrot", "--author", "mum").stderr.startswith("note: no author 'mum'")
