@@ -33,10 +33,10 @@ def forget(
     title: Annotated[str | None, option("--title", "WORDS", "Conversations whose title has these words.")] = None,
     author: Annotated[
         str | None,
-        option("--author", "NAME", "Messages of this person, under all names; a name, a part of it or an id."),
+        option("--author", "NAME", "Messages of this person, under all names; a whole name, an address or an id."),
     ] = None,
     author_name: Annotated[
-        str | None, option("--author-name", "NAME", "Messages under this name as it is written, or a part of it.")
+        str | None, option("--author-name", "NAME", "Messages under this whole name as it is written.")
     ] = None,
     since: options.Since = None,
     until: options.Until = None,
@@ -92,7 +92,14 @@ def forget(
         with output.progress() as (_, on_embedded):
             receipt = memory.erasure.forget(preview, on_embedded, on_wait=_say_waiting)
     if json:
-        output.print_json({"receipt": responses.receipt_shape(receipt), "files": preview.files, "echoes": echoes})
+        output.print_json(
+            {
+                "receipt": responses.receipt_shape(receipt),
+                "authors": preview.authors,
+                "files": preview.files,
+                "echoes": echoes,
+            }
+        )
     else:
         _print_receipt(receipt, preview)
     if receipt.proof.traces or receipt.proof.awaits_server:
@@ -147,6 +154,7 @@ def _print_receipt(receipt: Receipt, preview: ErasurePreview) -> None:
         {
             "receipt": f"{receipt.id} · {receipt.at}",
             "erased": _describe(preview),
+            **({"written by": _describe_authors(preview)} if preview.authors else {}),
             "vectors": f"{receipt.vectors:,} erased",
             "searched": f"{output.plural(report.files, 'file')} ({output.format_size(report.bytes)}) for"
             f" {_describe_coverage(report)}",
@@ -199,8 +207,12 @@ def _say_authors(preview: ErasurePreview) -> None:
     for note in preview.notes:
         output.say(f"note: {note}.".replace("?.", "?"))
     if preview.authors:
-        names = (f"{output.one_line(name) or '(no name)'} ({count:,})" for name, count in preview.authors.items())
-        output.say(f"note: Written under these names, with the number of messages: {', '.join(names)}.")
+        output.say(f"note: Written under these names, with the number of messages: {_describe_authors(preview)}.")
+
+
+def _describe_authors(preview: ErasurePreview) -> str:
+    names = (f"{output.one_line(name) or '(no name)'} ({count:,})" for name, count in preview.authors.items())
+    return ", ".join(names)
 
 
 def _say_echoes(echoes: Sequence[EchoShape], with_echoes: bool) -> None:

@@ -19,7 +19,7 @@ import msgspec
 from appliance.errors import NotFound, UsageError
 from appliance.memory.echoes import Echoes, find_echoes
 from appliance.store import archive, authors, lexical, messages, profiles, sessions, statements
-from appliance.store.author_selection import AuthorSelection, is_exact, missing_author, resolve_authors
+from appliance.store.author_selection import AuthorSelection, is_exact, missing_whole_name, resolve_authors
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.types import ROLES, ErasurePreview, Filters, Scope
 
@@ -33,8 +33,8 @@ class Selection:
         source: A format's name or a file's path.
         query: Words as they stand.
         title: Words of the titles of sessions.
-        author: A person, or the name of an author or a part of it; see ``author_selection``.
-        author_name: The name of an author as it is written, or a part of it.
+        author: A person, or the whole name of an author; see ``author_selection``.
+        author_name: The whole name of an author as it is written.
         since, until: A time range in microseconds since 1970; messages without a time are not in it.
         everything: Without any of the others, the whole scope, with its facts and its sessions without messages.
         with_echoes: Also what else says it; see ``memory.echoes``.
@@ -62,7 +62,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     """Return the messages of a scope that are meant, and what goes with them.
 
     Raises:
-        UsageError: Nothing is named, or the query has frequent words only.
+        UsageError: Nothing is named, the query has frequent words only, or several people have the author's name.
         NotFound: The scope has no such message or session, or nothing from such a source.
     """
     if not (selection.is_narrowed or selection.everything):
@@ -89,11 +89,16 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     if selection.query:
         found = find_words(db, scope, selection.query)
         narrow(found.all_messages)
-    meant = resolve_authors(db, scope, [selection.author]) if selection.author else AuthorSelection()
+    # Parts of a name would erase the messages of others: "Jane" is in "Jungle Jane".
+    meant = resolve_authors(db, scope, [selection.author], whole=True) if selection.author else AuthorSelection()
+    if meant.ambiguous:
+        raise UsageError(
+            f"{meant.ambiguous[0]}.", hint="Give the id of one of them; 'appliance people show ID' says who it is."
+        )
     if selection.author:
         narrow(_messages_of(db, scope, meant, selection.author))
     if selection.author_name:
-        narrow(_messages_by(db, scope, selection.author_name))
+        narrow(_messages_by(db, scope, selection.author_name, authors.has_whole_name))
     for condition, bound in (("m.at >= ?", selection.since), ("m.at < ?", selection.until)):
         if bound is not None:
             parts.append(condition)
@@ -108,6 +113,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
             hint="Name a format, as 'appliance sessions' shows it, or the path of a file.",
         )
     written_as = Counter(row.author for row in rows) if selection.author or selection.author_name else Counter[str]()
+    missing = [*meant.missing, *([selection.author_name] if selection.author_name else [])]
     everything = not selection.is_narrowed
     echoes = Echoes() if everything else find_echoes(db, scope, [row.key for row in rows])
     echo_facts: Collection[int] = ()
@@ -143,7 +149,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         summaries=echoes.summaries if selection.with_echoes else (),
         contacts=tuple(contacts),
         authors=dict(written_as.most_common()),
-        notes=(*meant.ambiguous, *(missing_author(db, scope, name) for name in meant.missing if not rows)),
+        notes=tuple(missing_whole_name(db, scope, name) for name in missing if not rows),
     )
 
 
@@ -252,7 +258,7 @@ def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
     by_place = {
         "text": {*text, *hidden, *archive.containing(db, scope, query)},
         "earlier versions": containing(f"SELECT m.id, r.text {revisions_sql}"),
-        "authors": _messages_by(db, scope, query),
+        "authors": _messages_by(db, scope, query, authors.is_named),
         "titles": set(messages_of(db, titled)),
         "metadata": {
             *messages_of(db, about),
@@ -295,11 +301,13 @@ def _messages_of(db: sqlite3.Connection, scope: Scope, meant: AuthorSelection, n
                 f" WHERE s.user_id = ? AND s.namespace = ? AND {by_author}"
             )
             keys.update(key for (key,) in db.execute(sql, (*owner, *values)))
-    return keys if is_exact(name) and not meant.is_empty else keys | _messages_by(db, scope, name)
+    if is_exact(name) and not meant.is_empty:
+        return keys
+    return keys | _messages_by(db, scope, name, authors.has_whole_name)
 
 
-def _messages_by(db: sqlite3.Connection, scope: Scope, name: str) -> set[int]:
-    """The messages whose author, now or earlier, has this name or this part of a name."""
+def _messages_by(db: sqlite3.Connection, scope: Scope, name: str, has_name: Callable[[str, str], bool]) -> set[int]:
+    """The messages whose author, now or earlier, has this name, as ``has_name`` compares an author and a name."""
     owner = (scope.user_id, scope.namespace)
     keys: set[int] = set()
     for table, key in (("message", "m.id"), ("revision", "m.message_id")):
@@ -309,7 +317,7 @@ def _messages_by(db: sqlite3.Connection, scope: Scope, name: str) -> set[int]:
         )
         written = [author for (author,) in db.execute(f"SELECT DISTINCT m.author {of_scope}", owner) if author]
         for author in written:
-            if authors.is_named(author, name):
+            if has_name(author, name):
                 keys.update(
                     found for (found,) in db.execute(f"SELECT {key} {of_scope} AND m.author = ?", (*owner, author))
                 )

@@ -301,6 +301,12 @@ def fold(text: str) -> str:
     return " ".join(_normalize_unicode(text).casefold().split())
 
 
+def fold_marks(text: str) -> str:
+    """Return a text folded as the full text folds words: as ``fold``, and without accents and other marks."""
+    plain = unicodedata.normalize("NFKD", fold(text))
+    return "".join(letter for letter in plain if not unicodedata.combining(letter))
+
+
 def has_as_words(text: str, phrase: str) -> bool:
     """Whether a text has a phrase that does not begin or end within a word, without case."""
     return re.search(rf"(?<!\w){re.escape(fold(phrase))}(?!\w)", fold(text)) is not None

@@ -29,7 +29,7 @@ class ErasurePreview:
     to. ``echoes`` would stay and still say it; with echoes, they are among what is erased, and ``summaries`` too.
     ``contacts`` are entries of address books, each with the file that holds it, by store keys. If an author was named,
     ``authors`` are the names under which the messages were written ("" for none), with their numbers, and ``notes`` say
-    where a name is that of several people, or whose it may be."""
+    whose a name may be that no author has."""
 
     messages: tuple[int, ...]
     sessions: tuple[int, ...]

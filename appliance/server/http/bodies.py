@@ -410,10 +410,9 @@ class ForgetBody(ScopedBody):
     )
     title: Text = Field("", description="Words of the titles of conversations.")
     author: Text = Field(
-        "",
-        description="A person, as in a search: an id (p3), or any name or part of one; with all of the person's names.",
+        "", description="A person: an id (p3), or any whole name, address or number; with all of the person's names."
     )
-    author_name: Text = Field("", description="An author's name as it is written, or a part of it.")
+    author_name: Text = Field("", description="An author's whole name as it is written.")
     since: DateText | None = None
     until: DateText | None = Field(None, description="A date includes the whole day.")
     everything: bool = Field(False, description="The user's whole memory, if nothing else is selected.")

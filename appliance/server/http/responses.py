@@ -268,7 +268,7 @@ class ErasurePreviewAnswer:
     were looked for, with the number of messages that each leads to. ``echoes`` would still say it: near copies, answers
     that repeat it, other messages, summaries and facts; ``with_echoes`` erases them too. ``contacts`` counts entries of
     address books. If an author was named, ``authors`` are the names that its messages were written under ("" for none),
-    with their numbers, and ``notes`` say where a name is that of several people, or whose it may be."""
+    with their numbers, and ``notes`` say whose a name may be that no author has."""
 
     messages: tuple[str, ...]
     sessions: tuple[str, ...]

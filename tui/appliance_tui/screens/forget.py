@@ -47,7 +47,7 @@ MAX_LINE_CHARACTERS = 400
 FIELDS = {
     "words": ("Words", "messages that contain this text"),
     "title": ("Title", "of conversations"),
-    "author": ("Author", "a name or a part of it"),
+    "author": ("Author", "a whole name, or an id (p3)"),
     "since": ("Since", "2025-12-31"),
     "until": ("Until", "2025-12-31"),
     "source": ("Source", "a format (whatsapp) or the path of a file"),
@@ -178,7 +178,7 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
     def _show(self, summary: ErasureSummary) -> None:
         self._sample_rows.show(summary.sample)
         if not summary.count:
-            self._show_text("No matches: nothing to forget.")
+            self._show_text(f"No matches: nothing to forget. {author_note(summary.preview)}".rstrip())
             return
         self._summary = summary
         files = "".join(f"\n{kept_file_note(one_line(abbreviate_home(path)))}" for path in summary.preview.files)
