@@ -147,10 +147,18 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         named_facts=tuple(sorted(named_facts)),
         echoes=echoes.listed(),
         summaries=echoes.summaries if selection.with_echoes else (),
+        found_elsewhere=_found_elsewhere(found, keys),
         contacts=tuple(contacts),
         authors=dict(written_as.most_common()),
         notes=tuple(missing_whole_name(db, scope, name) for name in missing if not rows),
     )
+
+
+def _found_elsewhere(found: FoundWords, keys: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    """The messages that have the words somewhere else than in their text, each with the places."""
+    text = found.messages.get("text", set())
+    places = ((key, tuple(place for place, having in found.messages.items() if key in having)) for key in keys)
+    return {key: those for key, those in places if those and key not in text}
 
 
 class _MessageRow(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cli_runs import Run, document
+from cli_runs import Run, document, line, write
 
 from tests.homes import holding
 
@@ -16,6 +16,34 @@ def test_a_dry_run_changes_nothing(run: Run, kept: Path) -> None:
     assert len(told["messages"]) == 1 and told["sessions"] == [] and told["formats"] == {"native": 1}
     assert "would erase 1 message (" in run("forget", "trip", "--query", HOTEL, "--dry-run").stdout
     assert HOTEL in run("export", "-").stdout
+
+
+def test_a_dry_run_shows_what_would_go_and_where_the_words_stand(run: Run, filled: Path) -> None:
+    shown = run("forget", "--query", "Ben", "--dry-run")
+    lines = [line for line in shown.stdout.splitlines() if line.startswith("  m")]
+    assert len(lines) == 2 and all("Ben: " in line and "(found in: authors)" in line for line in lines)
+    assert "note: The words stand in: authors (2 messages). Not in: text, " in shown.stderr
+    told = document(run("forget", "--query", "Ben", "--dry-run", "--json"))["would_forget"]
+    assert [item["message_id"] for item in told["items"]] == told["messages"]
+    assert {item["text"] for item in told["items"]} > {"Did you book the hotel?"}
+    assert all(item["found_in"] == ["authors"] and item["timestamp"] for item in told["items"])
+
+
+def test_a_long_list_is_cut(run: Run, filled: Path, tmp_path: Path) -> None:
+    many = write(tmp_path / "many.jsonl", [line("many", number % 20, f"note {number}", message_id=f"n{number}")
+                                           for number in range(25)])  # fmt: skip
+    run("ingest", many)
+    shown = run("forget", "many", "--dry-run").stdout.splitlines()
+    assert len([one for one in shown if one.startswith("  m")]) == 20 and shown[-1] == "  and 5 more"
+    assert len(document(run("forget", "many", "--dry-run", "--json"))["would_forget"]["items"]) == 25
+
+
+def test_many_files_are_named_once(run: Run, filled: Path, tmp_path: Path) -> None:
+    for number in range(5):
+        run("ingest", write(tmp_path / f"{number}.jsonl", [line(f"s{number}", 1, "the purple walrus sings")]))
+    said = run("forget", "--query", "purple walrus", "--dry-run").stderr
+    assert "note: These 5 files were not changed, and may still contain it:" in said
+    assert "  and 2 more; --json lists all" in said and said.count(".jsonl") == 3
 
 
 def test_without_a_terminal_it_wants_to_be_told_yes(run: Run, filled: Path) -> None:

@@ -120,7 +120,9 @@ def test_show_of_what_is_not_there(run: Run, kept: Path, reference: str) -> None
 def test_export_writes_a_private_file_that_can_be_ingested(run: Run, kept: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     target.write_text("an older one")
-    result = run("export", target, "--user", "me")
+    refused = run("export", target, "--user", "me")
+    assert refused.exit_code == 2 and "--force" in refused.stderr and target.read_text() == "an older one"
+    result = run("export", target, "--user", "me", "--force")
     assert result.exit_code == 0, result.output
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     lines = [json.loads(each) for each in target.read_text(encoding="utf-8").splitlines()]
@@ -147,7 +149,7 @@ def test_export_follows_a_link(run: Run, kept: Path, tmp_path: Path) -> None:
     target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
     target.touch()
     link.symlink_to(target)
-    run("export", link)
+    run("export", link, "--force")
     assert link.is_symlink()
     assert target.stat().st_size > 0
 

@@ -17,6 +17,7 @@ MAX_PREVIEWED_MESSAGES = 200
 """Messages of a preview whose text is loaded; nobody reads more before they confirm."""
 
 MAX_NAMED_ECHOES = 5
+MAX_NAMED_FILES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +131,18 @@ def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tupl
     yield "traces", ", ".join(report.traces) or "none found"
     for path in report.yours:
         yield "note", f"Your export {path} still contains it."
-    for path in files:
-        yield "note", kept_file_note(path)
+    for note in kept_file_notes(files):
+        yield "note", note
 
 
-def kept_file_note(path: str) -> str:
-    return f"The file {path} was not changed, and may still contain it."
+def kept_file_notes(files: Sequence[str]) -> Iterator[str]:
+    """Which files still contain what is erased, a line each; many are counted."""
+    if len(files) == 1:
+        yield f"The file {files[0]} was not changed, and may still contain it."
+    elif files:
+        named, rest = files[:MAX_NAMED_FILES], len(files) - MAX_NAMED_FILES
+        more = f" and {rest:,} more" if rest > 0 else ""
+        yield f"{len(files):,} files were not changed, and may still contain it: {', '.join(named)}{more}."
 
 
 def place_note(preview: ErasurePreview) -> str:

@@ -23,7 +23,7 @@ from appliance_tui.erasure import (
     ErasureSummary,
     author_note,
     echo_note,
-    kept_file_note,
+    kept_file_notes,
     place_note,
     preview_erasure,
     receipt_fields,
@@ -181,7 +181,8 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
             self._show_text(f"No matches: nothing to forget. {author_note(summary.preview)}".rstrip())
             return
         self._summary = summary
-        files = "".join(f"\n{kept_file_note(one_line(abbreviate_home(path)))}" for path in summary.preview.files)
+        paths = [one_line(abbreviate_home(path)) for path in summary.preview.files]
+        files = "".join(f"\n{note}" for note in kept_file_notes(paths))
         is_partial = len(summary.preview.messages) > len(summary.sample)
         first = f"\nThe first {len(summary.sample):,} of them:" if is_partial else ""
         included = self.query_one("#forget-echoes", Checkbox).value
