@@ -95,6 +95,7 @@ def forget(
         if dry_run or not (preview.messages or preview.sessions or preview.facts or preview.contacts):
             _print_preview(memory, preview, echoes, json, dry_run)
             _say_echoes(echoes, with_echoes)
+            _say_unfinished(memory.erasure.receipts())
             return
         _say_echoes(echoes, with_echoes)
         _confirm(memory, preview, yes)
@@ -210,7 +211,7 @@ def _print_receipt(receipt: Receipt, preview: ErasurePreview) -> None:
             "vectors": f"{receipt.vectors:,} erased",
             "searched": f"{output.plural(report.files, 'file')} ({output.format_size(report.bytes)}) for"
             f" {_describe_coverage(report)}",
-            "traces": ", ".join(report.traces) or "none found",
+            "traces": ", ".join(report.traces) or _describe_absence(report),
             **({"on the server": _describe_points(report)} if _has_server(report) else {}),
         }
     )
@@ -225,11 +226,22 @@ def _print_receipt(receipt: Receipt, preview: ErasurePreview) -> None:
 
 def _describe_coverage(report: ErasureReport) -> str:
     missing = report.erased_texts - report.texts
+    names = f" and {output.plural(report.names, 'name')}" if report.names else ""
     return (
-        f"{output.plural(report.texts, 'text')} in {output.plural(report.pieces, 'piece')},"
+        f"{report.texts:,} of {output.plural(report.erased_texts, 'text')}{names};"
         f" full text for {output.plural(report.words, 'word')}"
-        + (f"; {output.plural(missing, 'text')} too short or too many to look for" if missing else "")
+        + (f"; files not for {output.plural(missing, 'text')}: too short, or too many" if missing else "")
     )
+
+
+def _describe_absence(report: ErasureReport) -> str:
+    """That no trace was found of what was looked for, which may not be everything."""
+    if report.texts >= report.erased_texts:
+        return "none found"
+    if report.texts:
+        return f"none found of the {output.plural(report.texts, 'text')} looked for; not known of the others"
+    words = "no word in the full text; " if report.words else ""
+    return f"{words}in files not looked for: too short to be told from other texts"
 
 
 def _has_server(report: ErasureReport) -> bool:
@@ -294,6 +306,14 @@ def _say_files(preview: ErasurePreview) -> None:
             output.say(f"  {path}")
         if len(files) > MAX_LISTED_FILES:
             output.say(f"  and {len(files) - MAX_LISTED_FILES:,} more; --json lists all")
+
+
+def _say_unfinished(receipts: Sequence[Receipt]) -> None:
+    if unfinished := [receipt.id for receipt in receipts if receipt.state == "open"]:
+        output.say(
+            f"note: {' and '.join(unfinished)} of earlier is not finished, and files may hold traces:"
+            " 'appliance reindex --pending' finishes it."
+        )
 
 
 def _print_receipts(receipts: list[Receipt], json: bool) -> None:

@@ -459,7 +459,10 @@ class Engine:
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:
         """See ``VerifyRequest``."""
-        return verify(self._database, self._index_service, deep=request.deep)
+        report = verify(self._database, self._index_service, deep=request.deep)
+        if trouble := self.erasure.unfinished():
+            report.add("erasing", trouble)
+        return report
 
     def reindex(self, request: r.ReindexRequest, on_progress: OnProgress) -> int:
         """See ``ReindexRequest``."""

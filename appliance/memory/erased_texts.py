@@ -73,8 +73,22 @@ def kept(folder: Path, key: int) -> ErasedTexts | None:
     return ErasedTexts(**json.loads(content)) if digest == _digest(content) else None
 
 
+def keys(folder: Path) -> set[int]:
+    """Return the keys of the receipts of which texts are kept."""
+    found = paths.files(folder) if folder.is_dir() else ()
+    return {int(path.stem[1:]) for path in found if path.suffix == ".json" and path.stem[1:].isdigit()}
+
+
 def _digest(content: bytes) -> bytes:
     return blake2b(content, digest_size=16).hexdigest().encode()
+
+
+def discard(folder: Path, key: int) -> None:
+    """Overwrite and delete the kept texts of a receipt that was not stored, and the folder if it is empty then."""
+    with suppress(OSError):
+        if _path(folder, key).is_file():
+            _overwrite(_path(folder, key))
+        folder.rmdir()
 
 
 def discard_all(folder: Path) -> None:
@@ -82,15 +96,20 @@ def discard_all(folder: Path) -> None:
     if not folder.is_dir():
         return
     for path in paths.files(folder):
-        descriptor = os.open(path, os.O_WRONLY)
-        try:
-            os.pwrite(descriptor, bytes(os.fstat(descriptor).st_size), 0)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        path.unlink()
+        _overwrite(path)
     shutil.rmtree(folder)
     paths.sync_folder(folder.parent)
+
+
+def _overwrite(path: Path) -> None:
+    """Overwrite a file and delete it."""
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.pwrite(descriptor, bytes(os.fstat(descriptor).st_size), 0)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    path.unlink()
 
 
 def _path(folder: Path, key: int) -> Path:

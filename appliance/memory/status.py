@@ -13,7 +13,7 @@ from typing import Any, get_args
 import msgspec
 
 from appliance.errors import EmbeddingApiError, IndexUnavailable
-from appliance.memory.erasure import open_receipts
+from appliance.memory.erasure import unfinished
 from appliance.paths import Home, file_stats
 from appliance.runtime.decoding import decode
 from appliance.runtime.metrics import Metrics, resident_memory
@@ -63,6 +63,9 @@ def status(
     file_counts = watched_files.counts(db)
     chunk_counts = chunks.counts(db)
     chunk_count = chunk_counts.get(generation.id, 0) if generation else 0
+    if generation and not pending and index and index.place == "embedded":
+        # A restored home has no index. Opening it, which queues every chunk, would be too slow for a status.
+        pending = 0 if generations.index_path(home, generation.id).is_dir() else chunk_count
     failures = watched_files.failures(db, MAX_LISTED_FAILURES)
     troubles = [
         *_damage_troubles(damaged),
@@ -194,9 +197,8 @@ def _troubles(
     is_stopped = indexing_error is not None and not is_waiting
     if is_stopped:
         yield f"embedding stopped: {indexing_error}"
-    if unfinished := len(open_receipts(db)):
-        forgets = "a forget is" if unfinished == 1 else f"{unfinished} forgets are"
-        yield f"{forgets} not finished, and files may hold traces: 'appliance reindex --pending' finishes this"
+    if trouble_of_erasures := unfinished(db, home.erasing):
+        yield trouble_of_erasures
     if generation is not None and _is_ledger_truncated(home, db, generation):
         yield "vectors are missing: 'appliance reindex --vectors' computes them again; no message is lost"
     if generation is not None and generation.model != configured and not _is_former_default(generation, configured):

@@ -67,6 +67,17 @@ def test_a_receipt_says_what_went_and_that_no_trace_was_found(run: Run, filled: 
     assert document(run("verify", "--json"))["ok"]
 
 
+def test_a_receipt_says_what_was_not_looked_for(run: Run, filled: Path) -> None:
+    said = document(run("add", "ok, thx", "--session", "short", "--json"))["message"]["id"]
+    short = run("forget", said, "--yes").stdout
+    assert "0 of 1 text; full text for 1 word; files not for 1 text: too short, or too many" in short
+    assert "none found" not in short and "in files not looked for" in short
+    run("add", "ok, thx", "--session", "both")
+    run("add", "The spare key lies under the third flower pot", "--session", "both")
+    both = run("forget", "both", "--yes").stdout
+    assert "none found of the 1 text looked for; not known of the others" in both
+
+
 def test_the_next_ingest_leaves_it_out_unless_told(run: Run, filled: Path, chats: Path) -> None:
     run("forget", "--query", HOTEL, "--yes")
     report = document(run("ingest", chats, "--json"))

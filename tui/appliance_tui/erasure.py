@@ -11,7 +11,7 @@ from appliance_tui.widgets.display_text import pluralize
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import ErasurePreview, Message, Receipt
+    from appliance.types import ErasurePreview, ErasureReport, Message, Receipt
 
 MAX_PREVIEWED_MESSAGES = 200
 """Messages of a preview whose text is loaded; nobody reads more before they confirm."""
@@ -128,11 +128,20 @@ def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tupl
         f"{pluralize(report.files, 'file')} ({format_bytes(report.bytes)}) for {report.texts:,} of"
         f" {pluralize(max(report.erased_texts, report.texts), 'text')}",
     )
-    yield "traces", ", ".join(report.traces) or "none found"
+    yield "traces", ", ".join(report.traces) or _describe_absence(report)
     for path in report.yours:
         yield "note", f"Your export {path} still contains it."
     for note in kept_file_notes(files):
         yield "note", note
+
+
+def _describe_absence(report: ErasureReport) -> str:
+    """That no trace was found of what was looked for, which may not be everything."""
+    if report.texts >= report.erased_texts:
+        return "none found"
+    if report.texts:
+        return f"none found of the {pluralize(report.texts, 'text')} looked for; not known of the others"
+    return "in files not looked for: the texts are too short to be told from others"
 
 
 def kept_file_notes(files: Sequence[str]) -> Iterator[str]:
