@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ import msgspec
 
 from appliance.errors import NotFound, UsageError
 from appliance.memory.echoes import Echoes, find_echoes
-from appliance.store import archive, authors, lexical, messages, profiles, sessions, statements
+from appliance.store import archive, authors, lexical, messages, profiles, sessions, spellings, statements
 from appliance.store.author_selection import AuthorSelection, is_exact, missing_whole_name, resolve_authors
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.types import ROLES, ErasurePreview, Filters, Scope
@@ -229,17 +230,19 @@ class FoundWords:
 
 
 def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
-    """Look for words as they stand, without case, in everything of a scope that somebody wrote.
+    """Look for words as they stand, without case and in any spelling, in everything of a scope that somebody wrote.
 
     Raises:
         UsageError: The query has frequent words only.
     """
-    text = lexical.containing_phrases(db, [query], Filters(scope, roles=ROLES), sys.maxsize)
-    if text is None:
+    has_words, filters = spellings.matcher(query), Filters(scope, roles=ROLES)
+    spelled = [
+        lexical.containing_phrases(db, [words], filters, sys.maxsize, has_words) for words in spellings.spellings(query)
+    ]
+    if spelled[0] is None:
         raise UsageError(
             f"{query!r} has only frequent words.", hint="Use more words, or name the messages by their ids."
         )
-    words = lexical.fold(query)
     owner = (scope.user_id, scope.namespace)
     sessions_sql = "FROM session s WHERE s.user_id = ? AND s.namespace = ?"
     messages_sql = "FROM message m JOIN session s ON s.id = m.session_id WHERE s.user_id = ? AND s.namespace = ?"
@@ -250,23 +253,21 @@ def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
         return {
             key
             for key, *columns in db.execute(sql, owner)
-            if any(words in lexical.fold(text) for column in filter(None, columns) for text in texts_of(column))
+            if any(has_words(text) for column in filter(None, columns) for text in texts_of(column))
         }
 
     # A title that was found in what was said stands for the message that says it.
     titled = containing(f"SELECT s.id, s.title {sessions_sql} AND s.titled <> 'found'")
     about = containing(f"SELECT s.id, s.metadata {sessions_sql} AND s.metadata <> '{{}}'", _metadata_texts)
     facts = containing("SELECT id, text, value FROM fact WHERE user_id = ? AND namespace = ?")
-    files = [
-        key for key, path in db.execute("SELECT id, path FROM source") if words in lexical.fold(PurePath(path).name)
-    ]
+    files = [key for key, path in db.execute("SELECT id, path FROM source") if has_words(PurePath(path).name)]
     # The full text leads neither to what a session withholds from others, nor to what has expired or is archived.
     hidden_sql = "(s.storage_scope <> 'all' OR s.expires_at IS NOT NULL)"
     hidden = containing(f"SELECT m.id, m.text {messages_sql} AND {hidden_sql}")
     by_place = {
-        "text": {*text, *hidden, *archive.containing(db, scope, query)},
+        "text": {*chain.from_iterable(filter(None, spelled)), *hidden, *archive.containing(db, scope, has_words)},
         "earlier versions": containing(f"SELECT m.id, r.text {revisions_sql}"),
-        "authors": _messages_by(db, scope, query, authors.is_named),
+        "authors": _messages_by(db, scope, query, lambda author, name: has_words(author)),
         "titles": set(messages_of(db, titled)),
         "metadata": {
             *messages_of(db, about),
@@ -287,11 +288,11 @@ def _existing_files(db: sqlite3.Connection, rows: Sequence[_MessageRow], session
 
 
 def sessions_by_title(db: sqlite3.Connection, scope: Scope, title: str) -> set[int]:
-    """Return the sessions of a scope whose title contains these words, without case."""
-    words = lexical.fold(title)
+    """Return the sessions of a scope whose title contains these words, without case and in any spelling."""
+    has_words = spellings.matcher(title)
     query = "SELECT id, title FROM session WHERE user_id = ? AND namespace = ? AND title IS NOT NULL"
     rows = db.execute(query, (scope.user_id, scope.namespace))
-    return {key for key, found in rows if words in lexical.fold(found)}
+    return {key for key, found in rows if has_words(found)}
 
 
 def _messages_of(db: sqlite3.Connection, scope: Scope, meant: AuthorSelection, name: str) -> set[int]:
