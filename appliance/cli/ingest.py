@@ -38,7 +38,7 @@ def ingest(
     format: Annotated[str | None, option("--format", "F", "Format of the files. Default: detected.")] = None,
     user: options.TargetUser = None,
     dry_run: Annotated[bool, flag("--dry-run", "Show what would be imported; change nothing.")] = False,
-    again: Annotated[bool, flag("--again", "Also import messages that were forgotten.")] = False,
+    again: Annotated[bool, flag("--again", "Also import messages that were forgotten or deleted.")] = False,
     policy: Annotated[
         str | None, option("--policy", "keep|mask|drop", "Secrets: drop never stores them. Default: the settings'.")
     ] = None,

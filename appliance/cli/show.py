@@ -25,6 +25,7 @@ FORMATS = ("jsonl", "markdown")
 def show(
     reference: Annotated[str | None, argument("ID", "A session (s12) or message (m345), or an external id.")] = None,
     what_you_know: Annotated[bool, flag("--what-you-know", "Show your profile with its evidence.")] = False,
+    versions: Annotated[bool, flag("--versions", "Show the earlier forms of a message and the present one.")] = False,
     user: options.User = None,
     reveal: options.Reveal = False,
     home: options.Home = None,
@@ -36,6 +37,7 @@ def show(
     Examples:
       appliance show s12
       appliance show m345 --json
+      appliance show m345 --versions
       appliance show --what-you-know
     """
     from appliance.cli import facts, transcript
@@ -50,6 +52,15 @@ def show(
         return
     with options.open_to_read(home, "show", reveal) as memory:
         message, info = transcript.resolve(memory, reference)
+        if versions:
+            if message is None:
+                raise UsageError("--versions needs a message.", hint="Give its id, such as m345.")
+            earlier = memory.versions(message.id)
+            if json:
+                output.print_json({"message": message, "versions": earlier})
+            else:
+                transcript.show_versions(message, earlier)
+            return
         messages = memory.sessions.messages(info.id)
         summary = next(iter(memory.summaries.list(session_id=info.id, level="session", limit=1)), None)
         if message is not None:

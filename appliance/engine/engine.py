@@ -44,6 +44,7 @@ from appliance.types import (
     Hits,
     IngestReport,
     Message,
+    MessageVersion,
     MetricsSnapshot,
     OnProgress,
     ReindexForecast,
@@ -426,6 +427,11 @@ class Engine:
     def variants(self, request: r.VariantsRequest) -> list[Message]:
         """See ``VariantsRequest``."""
         return variants.list_variants(self._database.read(), request.reference)
+
+    def versions(self, request: r.VersionsRequest) -> list[MessageVersion]:
+        """See ``VersionsRequest``."""
+        db = self._database.read()
+        return messages.versions(db, messages.find(db, request.reference).id)
 
     def export(self, request: r.ExportRequest) -> Stream[dict[str, Any]]:
         """See ``ExportRequest``."""

@@ -29,8 +29,8 @@ from appliance.store.sql import (
     read_by_halves,
 )
 from appliance.store.visibility import NOT_EXPIRED
-from appliance.timestamps import now
-from appliance.types import Message, Role, Scope, SessionInfo, SessionPart
+from appliance.timestamps import iso_from_microseconds, now
+from appliance.types import Message, MessageVersion, Role, Scope, SessionInfo, SessionPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,6 +336,19 @@ def texts_with_revisions(db: sqlite3.Connection, keys: Iterable[int]) -> Iterato
         (encoded_keys, encoded_keys),
     )
     return (text for (text,) in rows)
+
+
+def versions(db: sqlite3.Connection, key: int) -> list[MessageVersion]:
+    """Return the earlier forms of a message, the first one first."""
+    rows = db.execute(
+        "SELECT number, coalesce(role, 'user'), author, sent_at, text, metadata, replaced_at FROM revision"
+        " WHERE message_id = ? ORDER BY number",
+        (key,),
+    )
+    return [
+        MessageVersion(number, role, author, sent_at, text, from_json(metadata), iso_from_microseconds(replaced_at))
+        for number, role, author, sent_at, text, metadata, replaced_at in rows
+    ]
 
 
 @dataclass(frozen=True, slots=True)

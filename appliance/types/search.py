@@ -77,7 +77,8 @@ class Hit:
     ``score`` is how likely it is, 0 to 1, that the message is what was asked for. ``why["score"]`` maps features to
     their contributions, whose sum orders the hits; ``why["legs"]`` has the rank and raw score of each leg,
     ``why["variants"]`` the variants of the message. ``before`` and ``after`` are the turns around it, as many as were
-    asked for. ``time`` says whose time ``timestamp`` is: the message's own, or its conversation's."""
+    asked for. ``time`` says whose time ``timestamp`` is: the message's own, or its conversation's. ``corrected`` is
+    when the person corrected the text (ISO 8601)."""
 
     rank: int
     score: float
@@ -97,6 +98,7 @@ class Hit:
     before: tuple[Message, ...] = ()
     after: tuple[Message, ...] = ()
     time: TimeOf = "message"
+    corrected: str | None = None
 
     @property
     def points(self) -> float:

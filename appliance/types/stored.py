@@ -30,6 +30,26 @@ class Message:
         """Whose time ``timestamp`` is: the message's own, or its conversation's if its source gave it none."""
         return "conversation" if self.metadata.get("time") == "conversation" else "message"
 
+    @property
+    def corrected(self) -> str | None:
+        """When the person corrected the text (ISO 8601); None if it stands as it was said."""
+        at = self.metadata.get("corrected")
+        return at if isinstance(at, str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageVersion:
+    """A form that a message had before it was edited or corrected: the first one has ``number`` 1. ``replaced_at`` is
+    when the next one took its place, as ISO 8601; ``timestamp`` is as in ``Message``."""
+
+    number: int
+    role: Role
+    author: str | None
+    timestamp: str | None
+    text: str
+    metadata: Metadata
+    replaced_at: str
+
 
 @dataclass(frozen=True, slots=True)
 class Importance:

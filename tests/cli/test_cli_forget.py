@@ -86,6 +86,16 @@ def test_the_next_ingest_leaves_it_out_unless_told(run: Run, filled: Path, chats
     assert document(run("ingest", chats, "--again", "--json"))["totals"]["new"] == 1
 
 
+def test_a_deleted_conversation_stays_deleted_unless_told(run: Run, filled: Path, chats: Path) -> None:
+    run("sessions", "delete", "trip", "--yes")
+    report = document(run("ingest", chats, "--json"))
+    assert report["totals"]["new"] == 0
+    assert "skipped 4 messages that had been forgotten or deleted" in report["files"][0]["notes"][0]["message"]
+    run("add", "We are back", "--session", "trip")
+    assert document(run("ingest", chats, "--again", "--json"))["totals"]["new"] == 4
+    assert document(run("verify", "--json"))["ok"]
+
+
 def test_it_needs_something_to_forget(run: Run, kept: Path) -> None:
     assert run("forget", "--yes").exit_code == 2
     assert run("forget", "m99", "--yes").exit_code == 4

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from cli_runs import Run, document
 
+from appliance.timestamps import iso_from_microseconds, now
 from tests.damages import break_text
 
 
@@ -95,11 +96,27 @@ def test_a_message_is_corrected_and_an_older_export_does_not_undo_it(run: Run, f
     old = document(run("show", "trip-3", "--json"))["message"]
     assert run("correct", "trip-3", "The green one, reservation ZZ-9000").stdout == f"{old['id']} corrected\n"
     new = document(run("show", "trip-3", "--json"))["message"]
-    assert new == {**old, "text": "The green one, reservation ZZ-9000"}
+    corrected = {"corrected": new["metadata"]["corrected"]}
+    assert new == {**old, "text": "The green one, reservation ZZ-9000", "metadata": old["metadata"] | corrected}
     assert document(run("ingest", chats, "--json"))["totals"]["updated"] == 0
     assert run("search", "ZZ-9000").stdout.count("ZZ-9000") == 1
     assert "QX-4471" not in run("search", "QX-4471", "--mode", "lexical").stdout
     assert document(run("verify", "--json"))["ok"]
+
+
+def test_a_correction_is_marked_and_the_original_can_be_read(run: Run, filled: Path) -> None:
+    run("correct", "trip-3", "The green one, reservation ZZ-9000")
+    mark = f"corrected by you on {iso_from_microseconds(now())[:10]}"
+    assert mark in run("show", "trip-3").stdout and mark in run("search", "green reservation").stdout
+    (hit,) = document(run("search", "ZZ-9000", "-k", "1", "--json"))["hits"]
+    assert hit["corrected"].startswith(mark[-10:])
+    assert f"Ana, {mark.replace('by you on ', '')}] The green one" in run("context", "reservation ZZ-9000").stdout
+    shown = run("show", "trip-3", "--versions").stdout
+    assert "version 1" in shown and "The blue one near the river, reservation QX-4471" in shown and mark in shown
+    told = document(run("show", "trip-3", "--versions", "--json"))
+    assert [one["text"] for one in told["versions"]] == ["The blue one near the river, reservation QX-4471"]
+    assert "never changed" in run("show", "trip-1", "--versions").stderr
+    assert run("show", "trip", "--versions").exit_code == 2
 
 
 def test_somebody_elses_message_is_not_corrected(run: Run, filled: Path) -> None:

@@ -381,8 +381,12 @@ class PersonNameBody(ScopedBody):
 # --- forgetting -----------------------------------------------------------------------------------------
 
 
+MAX_UNCONFIRMED = 20
+"""Messages that a selection by words, authors, times or sources may erase without being told how many there are."""
+
+
 class ForgetBody(ScopedBody):
-    """A selection to erase for good; all but everything, with_echoes and dry_run narrow each other."""
+    """A selection to erase for good; all but everything, with_echoes, dry_run and confirm narrow each other."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -420,11 +424,15 @@ class ForgetBody(ScopedBody):
         False, description="Also near copies, answers that repeat it, and summaries and facts that say it."
     )
     dry_run: bool = Field(False, description="Only preview the erasure.")
+    confirm: Annotated[int, Field(ge=0), WHOLE_NUMBER] | None = Field(
+        None,
+        description="The number of messages that a preview has shown; with another number, nothing is erased. More than"
+        f" {MAX_UNCONFIRMED} messages that are named neither by ids nor by everything are erased only with it.",
+    )
 
     @model_validator(mode="after")
     def _check_not_empty(self) -> Self:
-        if not (
-            self.everything or self.model_fields_set - {"dry_run", "with_echoes", "user_id", "namespace", "everything"}
-        ):
+        unselecting = {"dry_run", "confirm", "with_echoes", "user_id", "namespace", "everything"}
+        if not (self.everything or self.model_fields_set - unselecting):
             raise ValueError("Nothing is selected to forget; give ids, a source, a query or everything")
         return self
