@@ -57,6 +57,8 @@ def ingest(
       appliance ingest exports/ --dry-run
       appliance ingest "WhatsApp Chat with Ana.txt" --user ana --json
     """  # fmt: skip
+    from appliance.engine.index_service import ALL_STORED
+
     report, is_empty = _ingest(paths, format, user, dry_run, again, options.check_secret_policy(policy), wait, home)
     not_there = {str(path) for path in paths if not os.path.lexists(path)}
     missing = [file.path for file in report.files if file.path in not_there]
@@ -69,8 +71,13 @@ def ingest(
         output.print_json(ingest_shape(report))
     elif not is_nothing_there:
         _print_report(report, dry_run)
-    if not report.complete:
+    if any(file.status in ("partial", "failed") for file in report.files):
         _say_incomplete(report, missing, dry_run)
+    if report.stopped:
+        hint = "Make room on the disk, then ingest again: only new messages are added."
+        if report.stopped.startswith(ALL_STORED):
+            hint = "Make room on the disk; then 'appliance reindex --pending' makes the rest."
+        output.say_error(report.stopped, hint)
     if is_empty:
         output.say(EMPTY_HINT)
     if not report.complete:
@@ -125,7 +132,7 @@ def _ingest(
         )
         is_empty = not dry_run and not report.total("messages") and not memory.overview.counts()["messages"]
         # No process stays to do it in the background. A language model would take minutes to hours, so it waits.
-        if wait and not dry_run and not memory.settings.llm.base_url:
+        if wait and not dry_run and not report.stopped and not memory.settings.llm.base_url:
             memory.run_pending_jobs()
         return report, is_empty
 

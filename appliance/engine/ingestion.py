@@ -15,8 +15,10 @@ from appliance import __version__
 from appliance import requests as r
 from appliance.engine import embedding_api
 from appliance.engine.discovery import this_machine
-from appliance.engine.index_service import IndexService
+from appliance.engine.index_service import ALL_STORED, IndexService
+from appliance.errors import DiskFull
 from appliance.ingest import pipeline
+from appliance.ingest.batches import FileTally
 from appliance.ingest.discovery.places import patterns_of
 from appliance.ingest.page_reader import read_pages
 from appliance.ingest.watcher import FolderWatcher, WatchIntervals, outermost_folders
@@ -124,10 +126,12 @@ class Ingestion:
             secrets=request.secrets,
             progress=lambda file, messages: on_progress(Progress("reading", messages, file=as_given(file, given))),
         )
-        tallies = list(pipeline.ingest(list(given), context))
-        self._refresh_people()
-        embed = request.wait and not request.dry_run
-        embedded = self._index_service.drain_if_possible(of_embedding(on_progress)) if embed else 0
+        tallies, stopped = _read(list(given), context)
+        embedded = 0
+        if not stopped:
+            self._refresh_people()
+            if request.wait and not request.dry_run:
+                embedded, stopped = self._embed(on_progress)
         return IngestReport(
             files=tuple(replace(tally, path=as_given(tally.path, given)).report() for tally in tallies),
             chunks=sum(tally.chunks + self._index_service.serving.count_chunks(tally.unsplit) for tally in tallies),
@@ -135,7 +139,18 @@ class Ingestion:
             pending=self._index_service.pending(),
             seconds=time.perf_counter() - began,
             pending_reason=embedding_api.pending_reason(self._index_service),
+            stopped=stopped,
         )
+
+    def _embed(self, on_progress: OnProgress) -> tuple[int, str]:
+        """Embed what waits. Returns how many chunks were embedded, and why it ended early if the disk has no room."""
+        before = self._index_service.pending()
+        try:
+            return self._index_service.drain_if_possible(of_embedding(on_progress)), ""
+        except DiskFull as error:
+            reason = str(error.args[0]).removesuffix(ALL_STORED).rstrip()
+            left = self._index_service.pending()
+            return max(0, before - left), f"{ALL_STORED} {error.where or self._home.root}: {reason}"
 
     def store_message(self, record: MessageRecord, info: SessionInfo, before: BeforeStoreHook) -> int:
         """Store a single message at once. Returns its key."""
@@ -198,3 +213,30 @@ class Ingestion:
 
     def _configured_folders(self) -> list[Path]:
         return [Path(folder).expanduser() for folder in self._settings.watch.folders]
+
+
+def _read(paths: Sequence[Path], context: pipeline.IngestContext) -> tuple[list[FileTally], str]:
+    """Read sources into the memory. Returns what was read of each document, and why it ended early if the disk has no
+    room.
+
+    Raises:
+        DiskFull: Nothing was read.
+    """
+    tallies: list[FileTally] = []
+    begun: list[str] = []
+
+    def note_file(file: str, messages: int) -> None:
+        if begun[-1:] != [file]:
+            begun.append(file)
+        context.progress(file, messages)
+
+    try:
+        for tally in pipeline.ingest(list(paths), replace(context, progress=note_file)):
+            tallies.append(tally)
+    except DiskFull as error:
+        if not tallies and not begun:
+            raise
+        finished = {tally.path for tally in tallies}
+        half_read = "".join(f"{file} was read in part. " for file in begun[-1:] if file not in finished)
+        return tallies, f"{half_read}No further file was read: {error.where or ''}: {error.args[0]}"
+    return tallies, ""

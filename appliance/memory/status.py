@@ -33,11 +33,14 @@ from appliance.store import (
 from appliance.store.backup import catalogue
 from appliance.store.damage import DamagedRow
 from appliance.store.generation_states import ACTIVE_SQL, Generation
-from appliance.store.room import allocated_bytes
+from appliance.store.room import allocated_bytes, free_bytes, megabytes
 from appliance.timestamps import iso_from_microseconds
 from appliance.types import Histogram, IndexStatus
 
 MAX_NAMED_DAMAGES = 5  # of the damaged messages, in the line about health
+MIN_FREE_BYTES = 25_000_000
+"""With less room on the disk, an index can't be made and its log can't grow."""
+
 MAX_LISTED_FAILURES = 100  # of the files that could not be read, the latest first
 
 
@@ -75,6 +78,9 @@ def status(
             is_index_away=bool(index and index.trouble),
         ),
     ]  # fmt: skip
+    if unread := sum(file_counts.get(state, 0) for state in ("failed", "partial")):
+        files = "1 file was" if unread == 1 else f"{unread:,} files were"
+        troubles.append(f"{files} not read completely")
     file_sizes = {
         "database": [*_stats(*home.root.glob("recall.db*"))],
         "vectors": [*file_stats(home.vectors)],
@@ -194,6 +200,8 @@ def _troubles(
     is_waiting = isinstance(indexing_error, EmbeddingApiError) or (
         is_index_away and isinstance(indexing_error, IndexUnavailable)
     )
+    if (free := free_bytes(home.root)) < MIN_FREE_BYTES:
+        yield f"the disk of {home.root} is full: {megabytes(free)} are free; make room there"
     is_stopped = indexing_error is not None and not is_waiting
     if is_stopped:
         yield f"embedding stopped: {indexing_error}"

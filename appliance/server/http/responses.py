@@ -209,12 +209,13 @@ class IngestTotals:
 @dataclass(frozen=True, slots=True)
 class IngestAnswer:
     """The result of an ingest. ``pending_reason`` says why chunks wait, if an embedding API failed; only the owner sees
-    it."""
+    it. ``stopped`` says why it ended early, if the disk has no room."""
 
     files: tuple[FileAnswer, ...]
     totals: IngestTotals
     seconds: float
     pending_reason: str | None
+    stopped: str = ""
 
 
 def ingest_shape(report: IngestReport) -> dict[str, Any]:
@@ -229,6 +230,7 @@ def ingest_shape(report: IngestReport) -> dict[str, Any]:
         },
         "seconds": report.seconds,
         "pending_reason": report.pending_reason,
+        "stopped": report.stopped,
     }
 
 
