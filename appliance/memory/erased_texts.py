@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
@@ -73,21 +73,20 @@ def kept(folder: Path, key: int) -> ErasedTexts | None:
     return ErasedTexts(**json.loads(content)) if digest == _digest(content) else None
 
 
-def keys(folder: Path) -> set[int]:
-    """Return the keys of the receipts of which texts are kept."""
-    found = paths.files(folder) if folder.is_dir() else ()
-    return {int(path.stem[1:]) for path in found if path.suffix == ".json" and path.stem[1:].isdigit()}
-
-
 def _digest(content: bytes) -> bytes:
     return blake2b(content, digest_size=16).hexdigest().encode()
 
 
-def discard(folder: Path, key: int) -> None:
-    """Overwrite and delete the kept texts of a receipt that was not stored, and the folder if it is empty then."""
+def files(folder: Path) -> set[Path]:
+    """Return the files with kept texts, also half-written ones."""
+    return set(paths.files(folder)) if folder.is_dir() else set()
+
+
+def discard(folder: Path, unneeded: Iterable[Path]) -> None:
+    """Overwrite and delete the texts of an erasure that did not happen, and the folder if it is empty then."""
     with suppress(OSError):
-        if _path(folder, key).is_file():
-            _overwrite(_path(folder, key))
+        for path in unneeded:
+            _overwrite(path)
         folder.rmdir()
 
 

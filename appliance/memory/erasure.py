@@ -47,12 +47,11 @@ def erase(
 ) -> tuple[int, ErasedTexts]:
     """Take the messages of a preview out of the database for good, as ``_erase`` does. If that fails, because the disk
     is full for instance, nothing is erased, and no texts of it are kept either."""
-    known = {key for (key,) in database.read().execute("SELECT id FROM erasure")}
+    before = erased_texts.files(erasing)
     try:
         return _erase(database, preview, erasing, own_name)
     except Exception:
-        for key in erased_texts.keys(erasing) - known:
-            erased_texts.discard(erasing, key)
+        erased_texts.discard(erasing, erased_texts.files(erasing) - before)
         raise
 
 

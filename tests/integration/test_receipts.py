@@ -155,6 +155,7 @@ def test_an_erasure_that_fails_at_first_keeps_no_texts(
 
     def keep_and_fail(folder: Path, key: int, erased: ErasedTexts) -> None:
         keep(folder, key, erased)
+        (folder / f"e{key + 1}.json.new").write_text(SECRET)  # what a write leaves that finds no room
         raise OSError(errno.ENOSPC, "full")
 
     keep = erased_texts.keep
