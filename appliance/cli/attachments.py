@@ -83,11 +83,12 @@ def list_attachments(
             one.author or "",
             one.kind,
             "" if one.size is None else output.format_size(one.size),
+            str(one.pages or ""),
             output.one_line(one.name),
         )
         for one in found
     ]
-    output.print_table(("id", "time", "author", "kind", "size", "name"), rows, right=("size",))
+    output.print_table(("id", "time", "author", "kind", "size", "pages", "name"), rows, right=("size", "pages"))
     more = f"; --offset {offset + len(found)} shows the next" if offset + len(found) < found.total else ""
     output.say(f"{len(found):,} of {output.plural(found.total, 'attachment')}{more}")
 
@@ -96,7 +97,8 @@ def list_attachments(
 def path(reference: Reference, home: options.Home = None, json: options.Json = False) -> None:
     """Print where the file of an attachment lies.
 
-    A file in a zip is unpacked into a new private folder for temporary files; delete it when you are done.
+    A file in a zip, and a copy that the memory keeps, are put into a new private folder for temporary files; delete it
+    when you are done.
 
     \b
     Examples:

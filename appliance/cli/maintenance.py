@@ -31,6 +31,7 @@ VERIFIED = {
     "characters": "of all messages; each lies in a chunk",
     "summaries": "each quotes messages as they are",
     "summary_chunks": "parts of summaries",
+    "kept_attachments": "copies of attached files, each as it was stored",
     "vectors": "in the vector file: as many as texts + earlier_texts once nothing is pending",
     "texts": "different texts of chunks and summary_chunks: equal ones share a vector",
     "earlier_texts": "that still have a vector: of messages that were edited or deleted, and of earlier summaries",
@@ -62,13 +63,17 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
         return
     model = shape["model"]
     made = f", {model['dimension']} dimensions, generation {model['generation']}" if model["generation"] else ""
-    disk = ", ".join(f"{name} {output.format_size(number)}" for name, number in shape["disk_bytes"].items())
+    disk = ", ".join(
+        f"{name} {output.format_size(number)}"
+        for name, number in shape["disk_bytes"].items()
+        if number or name != "attachments"
+    )
     output.print_fields(
         {
             "health": shape["troubles"] or shape["health"],
             "home": root,
             **_owner_row(shape),
-            **{name: f"{count:,}" for name, count in shape["counts"].items()},
+            **_count_rows(shape["counts"]),
             **dict(_chunking_rows(shape)),
             "summaries": "; ".join([f"{shape['counts']['summaries']:,}", *_summaries_rows(shape["summaries"])]),
             "facts": "; ".join([f"{shape['counts']['facts']:,}", *_facts_rows(shape["facts"])]),
@@ -85,6 +90,16 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     )
     for trouble in shape["files"]["troubles"][:MAX_REPORTED_TROUBLES]:
         output.print_line(f"  {trouble['path']}: {trouble['reason']}")
+
+
+def _count_rows(counts: dict[str, int]) -> dict[str, str]:
+    """The counts; those of pages and of copies stand beside what they are of."""
+    rows = {name: f"{count:,}" for name, count in counts.items() if name not in ("document_pages", "kept_attachments")}
+    if kept := counts["kept_attachments"]:
+        rows["attachments"] += f"; {kept:,} {'copy' if kept == 1 else 'copies'}"
+    if pages := counts["document_pages"]:
+        rows["documents"] += f"; {output.plural(pages, 'page')}, which are among the messages"
+    return rows
 
 
 def _backup_text(backup: dict[str, str] | None) -> str:

@@ -226,7 +226,7 @@ def _to_memories(material: ContextMaterial, dropped: list[Dropped]) -> Iterator[
             session=hit.session_id,
             title=hit.session_title,
             role=hit.role,
-            author=hit.author,
+            author=hit.who if hit.document else hit.author,
             timestamp=hit.timestamp,
             text=hit.text,
             rank=hit.rank,

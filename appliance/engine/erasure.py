@@ -24,6 +24,7 @@ from appliance.memory.erasure_selection import Selection, select
 from appliance.memory.people import PeopleService
 from appliance.paths import Home, discard_samples
 from appliance.runtime.workers import ShouldContinue
+from appliance.store import kept_files
 from appliance.store.backup import catalogue
 from appliance.store.database import Database
 from appliance.timestamps import parse_bound
@@ -150,6 +151,7 @@ class ErasureService:
         reports: dict[int, ErasureReport] = {}
         catalogue.remove_own(self._home)
         discard_samples(self._home)
+        kept_files.purge(self._database, self._home.attachments)
         vectors = self._index_service.expunge(of_embedding(on_progress), partial(_note_waiting, on_progress))
         for key, texts in erasures.items():
             if texts is not None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from pathlib import Path
 from typing import get_args
 
 from appliance import requests as r
@@ -41,10 +42,10 @@ class Overviews(OverviewService):
         home: Home,
         database: Database,
         owner: str,
-        watched_folders: Sequence[str],
+        watched_folders: Callable[[], Sequence[Path]],
         refresh_people: Callable[[], object],
     ) -> None:
-        """``watched_folders`` are those of the settings; ``refresh_people`` is called before people are read."""
+        """``watched_folders`` returns those of the settings; ``refresh_people`` is called before people are read."""
         super().__init__(home, database, owner, watched_folders)
         self._refresh_people = refresh_people
 
@@ -72,7 +73,8 @@ class Overviews(OverviewService):
 
     def attachment_file(self, request: r.AttachmentFileRequest) -> str:
         """See ``AttachmentFileRequest``."""
-        return os.fspath(attached_files.file_of(attachments.find(self._database.read(), request.reference)))
+        found = attachments.find(self._database.read(), request.reference)
+        return os.fspath(attached_files.file_of(found, self._home.attachments))
 
     def statistics(self, request: r.StatisticsRequest) -> Statistics:
         """See ``StatisticsRequest``."""
@@ -114,7 +116,8 @@ class Overviews(OverviewService):
         if search.authors:
             self._refresh_people()
         found = resolve_authors(db, scope, search.authors or ())
-        return search_query.resolve_filters(db, search, scope, None, found)
+        # Pages of documents are not what somebody said.
+        return replace(search_query.resolve_filters(db, search, scope, None, found), documents=False)
 
 
 def _search(request: FilteredRequest[object], has: Sequence[Contained] | None = None) -> r.SearchRequest:

@@ -19,7 +19,7 @@ import msgspec
 
 from appliance.errors import NotFound, UsageError
 from appliance.memory.echoes import Echoes, find_echoes
-from appliance.store import archive, authors, lexical, messages, profiles, sessions, spellings, statements
+from appliance.store import archive, authors, documents, lexical, messages, profiles, sessions, spellings, statements
 from appliance.store.author_selection import AuthorSelection, is_exact, missing_whole_name, resolve_authors
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.types import ROLES, ErasurePreview, Filters, Scope
@@ -121,6 +121,9 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     if selection.with_echoes:
         rows += _message_rows(db, f"m.id IN {JSON_KEYS_SQL}", [json_keys(echoes.messages)])
         echo_facts = echoes.facts
+    # The text of a document goes with the message that carries it.
+    pages = documents.pages_of(db, [row.key for row in rows]).difference(row.key for row in rows)
+    rows += _message_rows(db, f"m.id IN {JSON_KEYS_SQL}", [json_keys(pages)]) if pages else []
     keys = [row.key for row in rows]
     touched_sessions = {row.session for row in rows}
     only_words = replace(selection, with_echoes=False) == Selection(query=selection.query)

@@ -10,6 +10,7 @@ from typing import get_args
 
 from appliance import timestamps
 from appliance.errors import NotFound, UsageError
+from appliance.languages import author_questions
 from appliance.requests import SearchRequest
 from appliance.retrieval import filter_values
 from appliance.retrieval.resources import Page, SearchQuery
@@ -43,6 +44,7 @@ def resolve(
     per_session: int,
     current_session: int | None,
     look_in_archive: bool = False,
+    by_asked_author: bool = True,
 ) -> SearchQuery:
     """Check a search request and put it into the engine's terms.
 
@@ -55,13 +57,23 @@ def resolve(
         per_session: The most hits of one session; 0 for no limit.
         current_session: The key of the session that asks.
         look_in_archive: Whether it looks in the archive by itself if it finds nothing good.
+        by_asked_author: Whether a question for what somebody wrote or said finds only their messages.
 
     Raises:
         UsageError: A role, author, mode, leg, date or limit is invalid.
         NotFound: The request names a session but no user, and there is no such session.
     """
-    found = resolve_authors(db, scope, request.authors or ())
-    filters = resolve_filters(db, request, scope, current_session, found)
+    asked, notes = None if request.authors else filter_values.asked_authors(db, scope, request.query), []
+    if asked is not None and by_asked_author:
+        notes.append(f"only messages by {asked.names}, for whose words the question asks")
+    elif asked is not None:
+        notes.append(f"nothing by {asked.names} matches well: the messages of all were searched")
+        asked = None
+    named = request.authors or (() if asked is None else asked.ids)
+    found = resolve_authors(db, scope, named)
+    filters = resolve_filters(db, replace(request, authors=named), scope, current_session, found)
+    if asked is not None:  # pages of documents are not what somebody said
+        filters = replace(filters, documents=False)
     if filters.has:
         owner = filters.scope
         chunks = attachments.chunks_containing(db, owner.user_id, owner.namespace, filters.has)
@@ -71,7 +83,8 @@ def resolve(
         kept = among if filters.sessions is None else {*among} & {*filters.sessions}
         filters = replace(filters, sessions=tuple(sorted(kept)))
     return SearchQuery(
-        text=request.query,
+        # Who wrote it is certain then, and only the topic is left to be found.
+        text=request.query if asked is None or not asked.topic else asked.topic,
         filters=filters,
         profile=profile,
         legs=enabled_legs(request.mode, without, profile),
@@ -84,8 +97,22 @@ def resolve(
             *filter_values.missing_values(db, request, scope, found.missing),
             *filter_values.all_searched(found.ambiguous),
             *participant_notes,
+            *notes,
         ),
+        by_question=asked is not None,
+        lists_all=not asked.topic if asked is not None else not request.query.strip() and is_narrowed(request),
     )
+
+
+def is_narrowed(request: SearchRequest) -> bool:
+    """Whether a request has filters of messages besides whose memory it is."""
+    lists = (request.authors, request.participants, request.sources, request.roles, request.has, request.tags)
+    return any(lists) or (request.session_id, request.since, request.until) != (None, None, None)
+
+
+def asks_for_words(question: str) -> bool:
+    """Whether a question may ask for what somebody wrote or said."""
+    return next(author_questions.readings(question), None) is not None
 
 
 def resolve_page(request: SearchRequest, default_limit: int) -> Page:

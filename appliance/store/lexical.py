@@ -22,6 +22,7 @@ from typing import Any
 from appliance.languages import STOP_WORDS
 from appliance.store import neighbours, sessions, visibility
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, TITLE_SQL
+from appliance.store.documents import IS_PAGE_SQL
 from appliance.store.message_parts import has_condition
 from appliance.store.scripts import searchable, split_unspaced
 from appliance.store.sessions import AGENT_PARTICIPATES_SQL
@@ -330,7 +331,7 @@ def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
         parts.append(f"m.role IN ({placeholders(filters.roles)})")
         values.extend(filters.roles)
     else:
-        parts.append("m.talk = 1")
+        parts.append(f"(m.talk = 1 OR {IS_PAGE_SQL})" if filters.documents else "m.talk = 1")
     if filters.sources:
         parts.append(f"s.format IN ({placeholders(filters.sources)})")
         values.extend(filters.sources)

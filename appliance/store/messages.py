@@ -14,7 +14,7 @@ from typing import Any
 
 from appliance.errors import NotFound, StoreCorrupt
 from appliance.secrets.generic import SecretSpan
-from appliance.store import branches, conversation_time, digests, message_parts, sessions
+from appliance.store import branches, conversation_time, digests, message_parts, new_messages, sessions
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, as_kind
 from appliance.store.sql import (
     JSON_KEYS_SQL,
@@ -29,15 +29,16 @@ from appliance.store.sql import (
     read_by_halves,
 )
 from appliance.store.visibility import NOT_EXPIRED
-from appliance.timestamps import iso_from_microseconds, now
-from appliance.types import Message, MessageVersion, Role, Scope, SessionInfo, SessionPart
+from appliance.timestamps import now
+from appliance.types import Message, Role, Scope, SessionInfo, SessionPart
 
 
 @dataclass(frozen=True, slots=True)
 class MessageInsert:
     """A message to be stored. ``sent_at`` is ISO 8601, ``at`` and ``order_at`` are microseconds since 1970,
-    ``metadata`` is JSON text with sorted keys, without the pin. ``importance`` is the score of its words, 0 to 1, and
-    ``secrets`` are the places of those in its text, where they have been computed already."""
+    ``metadata`` is JSON text with sorted keys, without the pin. ``importance`` is the score of its words, 0 to 1,
+    ``secrets`` are the places of those in its text, and ``digest`` is the key of its vector as one chunk, where they
+    have been computed already."""
 
     external_id: str
     position: int
@@ -53,12 +54,13 @@ class MessageInsert:
     pinned: bool = False
     importance: float | None = None
     secrets: tuple[SecretSpan, ...] | None = None
+    digest: bytes | None = None
 
-    def with_findings(self, importance: float, secrets: tuple[SecretSpan, ...]) -> MessageInsert:
-        """Return the same message with its score and its secrets."""
+    def with_findings(self, importance: float, secrets: tuple[SecretSpan, ...], digest: bytes) -> MessageInsert:
+        """Return the same message with its score, its secrets and its digest."""
         return MessageInsert(
             self.external_id, self.position, self.order_at, self.sent_at, self.at, self.role, self.author, self.text,
-            self.conversational, self.reply_to, self.metadata, self.pinned, importance, secrets,
+            self.conversational, self.reply_to, self.metadata, self.pinned, importance, secrets, digest,
         )  # fmt: skip
 
     @property
@@ -72,6 +74,7 @@ class MessageInsert:
         return MessageInsert(
             self.external_id, position, order_at, self.sent_at, self.at, self.role, self.author, self.text,
             self.conversational, self.reply_to, self.metadata, self.pinned, self.importance, self.secrets,
+            self.digest,
         )  # fmt: skip
 
 
@@ -284,6 +287,7 @@ def insert(
     )
     digests.add(tx, rows)
     message_parts.add(tx, enumerate(messages, first))
+    new_messages.note(tx, session, source, added, [*enumerate(messages, first)])
     return list(range(first, first + len(messages)))
 
 
@@ -336,19 +340,6 @@ def texts_with_revisions(db: sqlite3.Connection, keys: Iterable[int]) -> Iterato
         (encoded_keys, encoded_keys),
     )
     return (text for (text,) in rows)
-
-
-def versions(db: sqlite3.Connection, key: int) -> list[MessageVersion]:
-    """Return the earlier forms of a message, the first one first."""
-    rows = db.execute(
-        "SELECT number, coalesce(role, 'user'), author, sent_at, text, metadata, replaced_at FROM revision"
-        " WHERE message_id = ? ORDER BY number",
-        (key,),
-    )
-    return [
-        MessageVersion(number, role, author, sent_at, text, from_json(metadata), iso_from_microseconds(replaced_at))
-        for number, role, author, sent_at, text, metadata, replaced_at in rows
-    ]
 
 
 @dataclass(frozen=True, slots=True)

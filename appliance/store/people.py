@@ -15,10 +15,13 @@ from typing import Literal, cast
 import msgspec
 
 from appliance.store import identities
-from appliance.store.lexical import fold, fold_marks
+from appliance.store.lexical import fold, fold_marks, has_as_words
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, to_json
 from appliance.timestamps import now
 from appliance.types import Identity, Scope
+
+MIN_CALLED_CHARACTERS = 2
+"""A question names nobody by a single letter."""
 
 Node = tuple[str, str, str]
 """An identity as a link sees it: its source ("" for addresses and numbers, which are the same everywhere), kind and
@@ -201,8 +204,7 @@ def names(db: sqlite3.Connection, scope: Scope) -> Iterator[str]:
 
 def has_writer(db: sqlite3.Connection, scope: Scope, name: str) -> bool:
     """Whether a person of a scope who wrote messages has this name."""
-    keys, _ = _keys_named(db, scope, name)
-    return has_row(db, f"SELECT 1 FROM session_author WHERE person_id IN {JSON_KEYS_SQL} LIMIT 1", (json_keys(keys),))
+    return wrote_openly(db, _keys_named(db, scope, name)[0])
 
 
 def evidence(db: sqlite3.Connection, key: int) -> tuple[str, ...]:
@@ -436,6 +438,37 @@ def matching(db: sqlite3.Connection, scope: Scope, reference: str, *, whole: boo
         return people(db, scope, [own])
     exact, partial = _keys_named(db, scope, reference)
     return people(db, scope, exact if whole else partial)
+
+
+def called(db: sqlite3.Connection, scope: Scope, phrase: str) -> list[StoredPerson]:
+    """Return the people whom a phrase of a question names, and who wrote in a session that shares its messages: by a
+    whole name, address or number, with the family name first ("Müllers Hans"), or else by whole words of a name."""
+    words = fold(phrase).split()
+    if not words or len(phrase) < MIN_CALLED_CHARACTERS:
+        return []
+    turned = " ".join((*words[1:], words[0]))
+    for spelled in (phrase, turned, turned.removesuffix("'s"), turned.removesuffix("’s"), turned.removesuffix("s")):
+        if exact := _keys_named(db, scope, spelled)[0]:
+            break
+    else:
+        _, partial = _keys_named(db, scope, phrase)
+        exact = {
+            one.key for one in people(db, scope, partial) if any(has_as_words(name, phrase) for name in _said(one))
+        }
+    return [one for one in people(db, scope, exact) if one.me or wrote_openly(db, [one.key])]
+
+
+def _said(person: StoredPerson) -> list[str]:
+    return [person.name, *(one.value for one in person.identities if one.kind in ("name", "handle"))]
+
+
+def wrote_openly(db: sqlite3.Connection, keys: Collection[int]) -> bool:
+    """Whether any of these people wrote in a session that shares its messages with others."""
+    query = (
+        "SELECT 1 FROM session_author a JOIN session s ON s.id = a.session_id"
+        f" WHERE a.person_id IN {JSON_KEYS_SQL} AND s.storage_scope IN ('all', 'conversational') LIMIT 1"
+    )
+    return has_row(db, query, (json_keys(sorted(keys)),))
 
 
 def authors_of_messages(db: sqlite3.Connection, keys: Iterable[int]) -> dict[Scope, set[int]]:

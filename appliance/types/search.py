@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 from appliance.types.attachments import Contained
+from appliance.types.documents import DocumentPage
 from appliance.types.stored import Message, Summary
 from appliance.types.vocabulary import Fidelity, LayerName, Level, Mode, Role, Scope, TimeOf
 
@@ -22,7 +23,8 @@ class SessionPart:
 @dataclass(frozen=True, slots=True)
 class Filters:
     """The filters of a search. None or an empty tuple does not filter, except for ``roles``: without any, a search
-    finds conversational messages only; it finds tool, system and hidden messages when their role is named.
+    finds conversational messages and, unless ``documents`` is False, pages of documents; it finds tool, system and
+    hidden messages when their role is named.
 
     ``since`` is inclusive and ``until`` exclusive, in microseconds since 1970; messages without a time match neither.
     ``sources`` are format names ("chatgpt", "whatsapp"). A message passes by its author if that is one of ``authors``,
@@ -49,6 +51,7 @@ class Filters:
     author_sessions: tuple[tuple[str, tuple[int, ...]], ...] = ()
     unsigned: bool = False
     sessions: tuple[int, ...] | None = None
+    documents: bool = True
 
     @property
     def names_authors(self) -> bool:
@@ -78,7 +81,8 @@ class Hit:
     their contributions, whose sum orders the hits; ``why["legs"]`` has the rank and raw score of each leg,
     ``why["variants"]`` the variants of the message. ``before`` and ``after`` are the turns around it, as many as were
     asked for. ``time`` says whose time ``timestamp`` is: the message's own, or its conversation's. ``corrected`` is
-    when the person corrected the text (ISO 8601)."""
+    when the person corrected the text (ISO 8601). ``document`` is set if the message is a page of an attached document,
+    whose author and time are those of the message that carries it."""
 
     rank: int
     score: float
@@ -99,6 +103,12 @@ class Hit:
     after: tuple[Message, ...] = ()
     time: TimeOf = "message"
     corrected: str | None = None
+    document: DocumentPage | None = None
+
+    @property
+    def who(self) -> str:
+        """Who wrote it, for people to read: the author, else the role; of a page the document, and who sent it."""
+        return self.document.credit(self.author) if self.document else self.author or self.role
 
     @property
     def points(self) -> float:

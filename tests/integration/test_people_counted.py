@@ -102,6 +102,7 @@ def test_forgetting_an_author_means_the_person_and_shows_the_names(filled: Appli
     assert not [person for person in filled.people.list(everyone=True) if person.name == "Mum"]
 
 
+@pytest.mark.slow
 def test_a_written_name_can_be_forgotten_alone(filled: Appliance) -> None:
     preview = filled.erasure.preview(author_name="helga brandt")
     assert preview.authors == {"Helga Brandt": 1}
@@ -127,6 +128,7 @@ def test_forgetting_a_part_of_a_name_says_whose_it_is(memory: Appliance, tmp_pat
     assert memory.erasure.preview(author=one.id).authors == {"Ben Carter": 1}
 
 
+@pytest.mark.slow
 def test_forgetting_one_of_two_namesakes_keeps_the_other(memory: Appliance, tmp_path: Path) -> None:
     for name, number in (("one", 1), ("two", 2)):
         memory.ingest(slack(tmp_path / name, (f"U{number}", "Ben", f"ben{number}@b.example"), channel=name))

@@ -31,7 +31,9 @@ from appliance.types import (
 if TYPE_CHECKING:
     from appliance.types import Context, Echo, ErasurePreview, FileReport, Hits, IngestReport, InputProblem, SummaryHit
 
-FILE_COUNT_FIELDS = ("conversations", "messages", "new", "updated", "duplicates")
+FILE_COUNT_FIELDS = (
+    "conversations", "messages", "new", "updated", "duplicates", "documents", "pages", "kept",
+)  # fmt: skip
 """The counts of each ingested file, and of all together."""
 
 MAX_SNIPPET_CHARACTERS = 80
@@ -177,7 +179,9 @@ class FileProblemAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FileAnswer:
-    """The result for one file. Counts are of messages, except ``conversations``."""
+    """The result for one file. Counts are of messages, except ``conversations``, the attached ``documents`` whose text
+    was read with their ``pages``, and the attachments of which copies were ``kept``. ``read_with`` is the file with
+    which one without messages of its own was read, or to whose messages it is attached."""
 
     path: str
     format: str | None
@@ -187,8 +191,12 @@ class FileAnswer:
     new: int
     updated: int
     duplicates: int
+    documents: int
+    pages: int
+    kept: int
     errors: tuple[FileProblemAnswer, ...]
     notes: tuple[FileProblemAnswer, ...]
+    read_with: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +209,9 @@ class IngestTotals:
     new: int
     updated: int
     duplicates: int
+    documents: int
+    pages: int
+    kept: int
     chunks: int
     embedded: int | None
     pending: int | None
@@ -243,6 +254,7 @@ def file_shape(file: FileReport) -> dict[str, Any]:
         **{count: getattr(file, count) for count in FILE_COUNT_FIELDS},
         "errors": _problem_shapes(file.errors),
         "notes": _problem_shapes(file.notes),
+        "read_with": file.read_with,
     }
 
 

@@ -394,7 +394,7 @@ def message_line(message: Message, *, is_current: bool = False) -> results.Messa
     return results.MessageLine(
         id=message.id,
         session=message.session_id,
-        who=shorten(message.author or message.role, NAME_CHARACTERS),
+        who=shorten(message.who, NAME_CHARACTERS),
         text=shorten(message.text),
         characters=len(message.text),
         when=message.timestamp or "",
@@ -423,7 +423,7 @@ def _hit_line(hit: Hit) -> results.MessageLine:
     return results.MessageLine(
         id=hit.message_id,
         session=hit.session_id,
-        who=shorten(hit.author or hit.role, NAME_CHARACTERS),
+        who=shorten(hit.who, NAME_CHARACTERS),
         text=shorten(hit.snippet, pagination.SNIPPET_CHARACTERS + 40),
         characters=len(hit.text),
         when=hit.timestamp or "",
@@ -448,7 +448,7 @@ def _message_part(message: Message, info: SessionInfo, start: int, limit: int) -
     empty_part = results.MessagePart(
         id=message.id,
         session=message.session_id,
-        who=shorten(message.author or message.role, NAME_CHARACTERS),
+        who=shorten(message.who, NAME_CHARACTERS),
         text="",
         start=start,
         end=start,

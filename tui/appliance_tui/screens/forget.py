@@ -341,7 +341,7 @@ def _message_line(message: Message, width: int) -> Content:
     return Content.assemble(
         (f"{message.id:<7}", MUTED),
         (f"{minute(message.timestamp)[:10]:<11}", MUTED),
-        (f"{one_line(message.author or message.role)[:20]}: ", "bold"),
+        (f"{one_line(message.who)[:20]}: ", "bold"),
         one_line(message.text[:MAX_LINE_CHARACTERS]),
     )
 
