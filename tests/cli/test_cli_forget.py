@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from cli_runs import Run, document, line, write
 
 from tests.homes import holding
@@ -38,6 +39,7 @@ def test_a_long_list_is_cut(run: Run, filled: Path, tmp_path: Path) -> None:
     assert len(document(run("forget", "many", "--dry-run", "--json"))["would_forget"]["items"]) == 25
 
 
+@pytest.mark.slow
 def test_many_files_are_named_once(run: Run, filled: Path, tmp_path: Path) -> None:
     for number in range(5):
         run("ingest", write(tmp_path / f"{number}.jsonl", [line(f"s{number}", 1, "the purple walrus sings")]))

@@ -146,7 +146,7 @@ def test_forgetting_a_name_of_several_people_is_refused_with_who_they_are(memory
     assert f"'Ben' is the name of 2 people: Ben ({ids[0]}), Ben ({ids[1]})" in str(refused.value)
 
 
-@pytest.mark.parametrize("option", ["author", "author_name"])
+@pytest.mark.parametrize("option", ["author", pytest.param("author_name", marks=pytest.mark.slow)])
 def test_a_name_never_erases_the_messages_of_a_longer_one(memory: Appliance, tmp_path: Path, option: str) -> None:
     for name in ("Jane", "Jungle Jane", "Jané 🤓", "JANE", "Janet"):
         lines = {"session_id": name, "role": "user", "author": name, "content": f"I am {name}"}
