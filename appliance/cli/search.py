@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from appliance.types import Contained, HitOrder, Hits, Mode, Role
 
 NOTHING_FOUND = "No matches. Try other words or fewer filters."
-WEAK_SCORE = 0.4
-"""If no hit has a higher score, they may all be about something else."""
-
 NO_GOOD_MATCH = "No good match. Try other words, or --min-score 0 to see the nearest."
 
 
@@ -196,6 +193,8 @@ def _summary(first: Hits, last: Hits) -> str:
     total = f"{first.total:,}" if first.total_is_exact else f"more than {first.total:,}"
     counted = f"{shown:,} of {total} hits" if last.more or first[0].rank > 1 else output.plural(shown, "hit")
     following = f"; --offset {end} shows the next" if last.more else ""
+    from appliance.types.search import WEAK_SCORE
+
     best = max(hit.score for hit in first)
     weak = f"; weak matches only, the best score is {best:.2f}" if best < WEAK_SCORE and first[0].rank == 1 else ""
     return f"{counted} in {first.took_ms:.0f} ms{weak}{following}"

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
 
+from appliance.formats.placeholders import MAX_CHARACTERS, placeholder_kind
 from appliance.languages import STOP_WORDS
 from appliance.store import archive, facts, lexical, messages, summaries
 from appliance.store.file_search import TextFinder
@@ -62,10 +63,11 @@ class Echoes:
 
 
 def find_echoes(db: sqlite3.Connection, scope: Scope, erased: Sequence[int]) -> Echoes:
-    """Find what else in a scope says what messages say that are about to go."""
+    """Find what else in a scope says what messages say that are about to go. A placeholder of an app says nothing."""
     erased_keys = set(erased)
-    index = _RareWords(db, erased)
-    found: dict[int, EchoKind] = dict.fromkeys(_variants(db, erased) - erased_keys, "copy")
+    telling = list(_without_placeholders(db, erased))
+    index = _RareWords(db, telling)
+    found: dict[int, EchoKind] = dict.fromkeys(_variants(db, telling) - erased_keys, "copy")
     owner = (scope.user_id, scope.namespace)
     candidates = db.execute(
         "SELECT m.id, m.role, m.text FROM message m JOIN session s ON s.id = m.session_id"
@@ -90,6 +92,11 @@ def find_echoes(db: sqlite3.Connection, scope: Scope, erased: Sequence[int]) -> 
         _without_covering(db, (key for key, text in summary_rows if index.is_echoed_by(text)), gone),
         tuple(key for key, value in fact_rows if index.has_all_of(value)),
     )
+
+
+def _without_placeholders(db: sqlite3.Connection, keys: Sequence[int]) -> Iterator[int]:
+    beginnings = messages.excerpts(db, keys, MAX_CHARACTERS + 1)
+    return (key for key in keys if key not in beginnings or placeholder_kind(beginnings[key].excerpt) is None)
 
 
 def _variants(db: sqlite3.Connection, keys: Collection[int]) -> set[int]:

@@ -1,6 +1,7 @@
 """The search pipeline, from a query to a page of hits.
 
-query → spelling → legs → candidates → features → rank → rerank → repetition → diversify → confidence → page → hits
+query → spelling → legs → candidates → features → rank → rerank → words → repetition → diversify → confidence → page
+→ hits
 
 ``_rank`` and ``_search`` run its steps in this order. The notes of the hits name a leg that can't run. ``_rank_tiers``
 chooses the tiers.
@@ -17,9 +18,11 @@ from appliance.retrieval.candidates import with_aliases
 from appliance.retrieval.confidence import judge
 from appliance.retrieval.diversify import diversify
 from appliance.retrieval.explain import why_not
+from appliance.retrieval.foreign_words import put_by_words
 from appliance.retrieval.hits import build_hits, with_neighbours
 from appliance.retrieval.legs import find_candidates, parse_query
 from appliance.retrieval.listing import RankedSearch, count_hits, is_found, read_page
+from appliance.retrieval.placeholders import without_placeholders
 from appliance.retrieval.ranking import rank
 from appliance.retrieval.repetition import put_behind_answers
 from appliance.retrieval.rerank import rerank
@@ -100,10 +103,11 @@ def _rank(resources: SearchResources, search_query: SearchQuery) -> RankedSearch
     notes = [*search_query.notes, *resources.notes]
     parsed = parse_query(resources, correct_spelling(resources, search_query, notes), notes)
     with resources.time_stage("candidates"):
-        found = find_candidates(resources, parsed, notes)
+        found = without_placeholders(resources, parsed, find_candidates(resources, parsed, notes))
         candidates = with_aliases(resources.db, found, search_query.filters.scope)
     ranking = rank(resources, parsed, candidates)
     ranking = rerank(resources, parsed, candidates, ranking, notes)
+    ranking = put_by_words(resources, parsed, candidates, ranking)
     ranking = put_behind_answers(resources, search_query, candidates, ranking)
     selection = diversify(candidates, ranking, search_query.per_session)
     with resources.time_stage("confidence"):

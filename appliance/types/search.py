@@ -128,6 +128,10 @@ class SummaryHit:
     why: Mapping[str, float]
 
 
+WEAK_SCORE = 0.4
+"""If no hit has a higher score, they may all be about something else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hits(Sequence[Hit]):
     """The hits of a search in their order, with what the search has to say about itself. A sequence of its hits.
