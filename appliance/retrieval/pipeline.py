@@ -13,7 +13,7 @@ import time
 from dataclasses import replace
 
 from appliance.errors import IndexUnavailable
-from appliance.retrieval import archive_search, summary_search
+from appliance.retrieval import archive_search, filter_values, summary_search
 from appliance.retrieval.candidates import with_aliases
 from appliance.retrieval.confidence import judge
 from appliance.retrieval.diversify import diversify
@@ -70,11 +70,14 @@ def _search(resources: SearchResources, search_query: SearchQuery, page: Page, e
     total, total_is_exact = listed.total, listed.total_is_exact
     if page.count and not total_is_exact:
         total, total_is_exact = count_hits(found, page)
+    notes = found.notes
+    if not hits and not page.offset and (note := filter_values.dates_note(resources.db, search_query.filters)):
+        notes = (*notes, note)
     answer = Hits(
         tuple(hits),
         query=search_query.text,
         mode=search_query.mode,
-        notes=found.notes,
+        notes=notes,
         took_ms=took_ms,
         why_not=explanation,
         times=tuple(dict.fromkeys(time_range.words for time_range in parsed.times)),

@@ -306,6 +306,13 @@ def has_as_words(text: str, phrase: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(fold(phrase))}(?!\w)", fold(text)) is not None
 
 
+def count_filtered(db: sqlite3.Connection, filters: Filters) -> int:
+    """Return how many messages pass the filters."""
+    condition, values = filter_conditions(filters)
+    query = f"SELECT count(*) FROM message m JOIN session s ON s.id = m.session_id WHERE {condition}"
+    return fetch_int(db, query, values)
+
+
 def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
     """Return the filters as a condition on ``message m`` and ``session s``, and its parameters."""
     visibility_sql, visibility_values = visibility.visibility_filter(filters)
