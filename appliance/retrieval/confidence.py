@@ -28,6 +28,7 @@ from appliance.retrieval.resources import ParsedQuery, SearchResources
 from appliance.retrieval.time_ranges import unambiguous, within
 from appliance.store import chunks, lexical, literals, messages
 from appliance.store.index import sparse
+from appliance.store.scripts import fold_digits
 
 MIN_CONFIDENCE = 0.12
 """The confidence of the best hit from which on a search has found something. It is low: hits for nothing do less harm
@@ -298,7 +299,7 @@ def _title_terms(resources: SearchResources, candidates: Candidates, rows: Rows)
 
 def _terms(author: str | None, text: str) -> Collection[int]:
     """The terms of a message in the index, with those of its author's name."""
-    return sparse.encode_document(f"{author or ''} {text}".replace("\0", " "), "own").indices
+    return sparse.encode_document(fold_digits(f"{author or ''} {text}").replace("\0", " "), "own").indices
 
 
 def content_words(parsed: ParsedQuery) -> Sequence[str]:
@@ -322,6 +323,6 @@ def _rarity(resources: SearchResources, words: Sequence[str]) -> Mapping[int, fl
     found: dict[int, float] = {}
     for word, rarities in zip(words, of_pieces, strict=True):
         rarity = max(MIN_RARITY, float(rarities.max(initial=0.0)))
-        for term in sparse.encode_query(word).indices:
+        for term in sparse.encode_query(fold_digits(word)).indices:
             found[term] = max(found.get(term, 0.0), rarity)
     return found

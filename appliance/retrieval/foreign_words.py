@@ -21,6 +21,7 @@ from appliance.retrieval.confidence import CALIBRATIONS, UNKNOWN_WORDS, content_
 from appliance.retrieval.legs import LEXICAL_LEGS
 from appliance.retrieval.ranking import Ranking
 from appliance.retrieval.resources import ParsedQuery, SearchResources
+from appliance.retrieval.time_ranges import within
 from appliance.store import lexical
 
 MIN_UNKNOWN_PIECES = 3
@@ -68,7 +69,7 @@ def put_by_words(resources: SearchResources, parsed: ParsedQuery, candidates: Ca
     rows = ranking.order[:EXAMINED_ROWS]
     column = np.full(len(candidates), -1.0)
     column[rows] = _shares(resources, candidates, rows.tolist(), words) - 1.0
-    certain = (ranking.values["quoted"] > 0) | (ranking.values["period"] > 0)
+    certain = (ranking.values["quoted"] > 0) | (within(parsed.times, candidates.times) > 0)
     column[certain] = 0.0
     return ranking.with_feature(UNKNOWN_WORDS, column, -WITHOUT_WORDS_LOGIT, candidates.messages)
 

@@ -23,7 +23,7 @@ from appliance.languages import STOP_WORDS
 from appliance.store import neighbours, sessions, visibility
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, TITLE_SQL
 from appliance.store.message_parts import has_condition
-from appliance.store.scripts import searchable, split_unspaced
+from appliance.store.scripts import other_digits, searchable, split_unspaced
 from appliance.store.sessions import AGENT_PARTICIPATES_SQL
 from appliance.store.sql import (
     JSON_KEYS_SQL,
@@ -185,7 +185,7 @@ def search(
         pending_in: Find only messages that are in the outbox of this generation.
     """
     max_postings = MAX_POSTINGS if pending_in is None else MAX_PENDING_POSTINGS
-    chosen = _select_rare_words(db, list(_query_terms(query).values()), max_postings)
+    chosen = _select_rare_words(db, [*_query_terms(query).values(), *other_digits(query)], max_postings)
     if not chosen:
         return []
     filter_sql, values = filter_conditions(filters)
@@ -289,7 +289,7 @@ def match_expression(query: str) -> str:
     words. Empty if it has no word."""
     if quoted := phrases(query):
         return _all_phrases(_words_of_phrases(quoted))
-    return " OR ".join(map(quote_fts, _query_terms(query).values()))
+    return " OR ".join(map(quote_fts, [*_query_terms(query).values(), *other_digits(query)]))
 
 
 def _normalize_unicode(text: str) -> str:
