@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         Session,
         Sessions,
         Summaries,
+        Watching,
     )
     from appliance.settings import Settings
     from appliance.subscriptions import Events, Watcher
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
         Context,
         ContextItem,
         Discovery,
+        DocumentPage,
         Dropped,
         Echo,
         ErasurePreview,
@@ -124,6 +126,7 @@ if TYPE_CHECKING:
         TagCount,
         TimelineMonth,
         VerifyReport,
+        WatchChange,
         WatchedFile,
         WhyNot,
         Window,
@@ -144,19 +147,19 @@ _LAZY_EXPORTS = {
         ),
         "paths": "Home",
         "resources": (
-            "Archive Attachments Erasure Facts Index Overview People Pins Secrets Session Sessions Summaries"
+            "Archive Attachments Erasure Facts Index Overview People Pins Secrets Session Sessions Summaries Watching"
         ),
         "subscriptions": "Events Watcher",
         "types": (
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
             "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
-            "Anniversary Attachment AttachmentPage Discovery FoundHistory "
+            "Anniversary Attachment AttachmentPage Discovery DocumentPage FoundHistory "
             "Statistics StatisticsRow TagCount TimelineMonth "
             "FilterChoices Histogram Hit Hits Identity Importance IndexStatus IngestReport InputProblem KnownBackups "
             "Layer LostPart Message MetricsSnapshot Outline Owner PeopleChange PeopleList Person PersonConversation "
             "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
             "RemovalResult RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source "
-            "SourceCoverage Summary SummaryHit VerifyReport WatchedFile WhyNot Window"
+            "SourceCoverage Summary SummaryHit VerifyReport WatchChange WatchedFile WhyNot Window"
         ),
     }.items()
     for name in names.split()
@@ -186,6 +189,7 @@ __all__ = [
     "DaemonGone",
     "Discovery",
     "DiskFull",
+    "DocumentPage",
     "Dropped",
     "Echo",
     "EmbeddingApiError",
@@ -267,8 +271,10 @@ __all__ = [
     "TimelineMonth",
     "UsageError",
     "VerifyReport",
+    "WatchChange",
     "WatchedFile",
     "Watcher",
+    "Watching",
     "WhyNot",
     "Window",
     "__version__",

@@ -29,6 +29,7 @@ from appliance.resources import (
     Secrets,
     Sessions,
     Summaries,
+    Watching,
     step_progress,
 )
 from appliance.subscriptions import Events, Watcher
@@ -71,7 +72,7 @@ class Appliance:
         home: Where everything lies.
         settings: The settings in force.
         sessions, facts, people, summaries, pins, overview, archive, attachments, index, erasure, backups, secrets,
-            events: The verbs of each.
+            watching, events: The verbs of each.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Appliance:
         self.summaries = Summaries(transport)
         self.pins = Pins(transport)
         self.overview = Overview(transport)
+        self.watching = Watching(transport)
         self.archive = Archive(transport)
         self.attachments = Attachments(transport)
         self.index = Index(transport)
@@ -230,6 +232,7 @@ class Appliance:
         again: bool = False,
         secrets: SecretPolicy | None = None,
         wait: bool = True,
+        keep_attachments: bool | None = None,
         on_file: OnFile = lambda path, messages: None,
         on_embedded: OnEmbedded = lambda done, pending: None,
     ) -> IngestReport:
@@ -248,7 +251,7 @@ class Appliance:
 
         request = r.IngestRequest(
             source, format=format, user_id=user_id, namespace=namespace, dry_run=dry_run, again=again,
-            secrets=secrets, wait=wait,
+            secrets=secrets, wait=wait, keep_attachments=keep_attachments,
         )  # fmt: skip
         return self._transport.send(request, follow)
 

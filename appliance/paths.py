@@ -46,6 +46,8 @@ class Home:
     index = _HomePath("index")
     models = _HomePath("models")
     inbox = _HomePath("inbox")
+    attachments = _HomePath("attachments")
+    """Copies of attached files, each under the SHA-256 of its content."""
     bench = _HomePath("bench")
     logs = _HomePath("logs")
     daemon = _HomePath("daemon.json")

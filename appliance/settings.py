@@ -125,6 +125,15 @@ class ChunkSettings(Section, frozen=True):
             raise ValueError(f"chunk.tokens must be 0 or at least {MIN_CHUNK_TOKENS}, not {self.tokens}")
 
 
+class AttachmentSettings(Section, frozen=True):
+    """The files that messages carry, where an export has them."""
+
+    text: bool = True
+    """Whether the text of documents (PDF, office files, HTML, plain text) is read, so that a search finds it."""
+    keep: bool = False
+    """Whether an import copies the files into the home, so that they open when the export is gone."""
+
+
 class SearchSettings(Section, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=1000)] = 10
     profile: str = "evidence"
@@ -309,6 +318,7 @@ class Settings(Section, frozen=True):
     model: ModelSettings = msgspec.field(default_factory=ModelSettings)
     index: IndexSettings = msgspec.field(default_factory=IndexSettings)
     chunk: ChunkSettings = msgspec.field(default_factory=ChunkSettings)
+    attachments: AttachmentSettings = msgspec.field(default_factory=AttachmentSettings)
     search: SearchSettings = msgspec.field(default_factory=SearchSettings)
     rerank: RerankSettings = msgspec.field(default_factory=RerankSettings)
     context: ContextSettings = msgspec.field(default_factory=ContextSettings)

@@ -20,7 +20,7 @@ PRINTED_FIRST = {"query", "mode", "hits"}
 
 CSV_COLUMNS = (
     "rank", "score", "message_id", "external_id", "session_id", "external_session_id", "session_title", "timestamp",
-    "author", "role", "format", "path", "tier", "text", "time",
+    "author", "role", "format", "path", "tier", "text", "time", "document", "place",
 )  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def print_csv(pages: Iterator[Hits]) -> Hits:
             values = (
                 hit.rank, hit.score, hit.message_id, hit.external_id, hit.session_id, hit.external_session_id,
                 hit.session_title, hit.timestamp, hit.author, hit.role, hit.source.format, hit.source.path, hit.tier,
-                hit.text, hit.time,
+                hit.text, hit.time, hit.document and hit.document.name, hit.document and hit.document.place,
             )  # fmt: skip
             writer.writerow([shown(value) if isinstance(value, str) else value for value in values])
     return page

@@ -31,6 +31,7 @@ VERIFIED = {
     "characters": "of all messages; each lies in a chunk",
     "summaries": "each quotes messages as they are",
     "summary_chunks": "parts of summaries",
+    "kept_attachments": "copies of attached files, each as it was stored",
     "vectors": "in the vector file: one for each of the texts, and for earlier texts of edited messages",
     "texts": "different texts of chunks and summary_chunks: equal ones share a vector",
     "token_vectors": "texts with vectors of single tokens; those that lack are computed in the background",
@@ -61,13 +62,17 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
         return
     model = shape["model"]
     made = f", {model['dimension']} dimensions, generation {model['generation']}" if model["generation"] else ""
-    disk = ", ".join(f"{name} {output.format_size(number)}" for name, number in shape["disk_bytes"].items())
+    disk = ", ".join(
+        f"{name} {output.format_size(number)}"
+        for name, number in shape["disk_bytes"].items()
+        if number or name != "attachments"
+    )
     output.print_fields(
         {
             "health": shape["troubles"] or shape["health"],
             "home": root,
             **_owner_row(shape),
-            **{name: f"{count:,}" for name, count in shape["counts"].items()},
+            **_count_rows(shape["counts"]),
             **dict(_chunking_rows(shape)),
             "summaries": "; ".join([f"{shape['counts']['summaries']:,}", *_summaries_rows(shape["summaries"])]),
             "facts": "; ".join([f"{shape['counts']['facts']:,}", *_facts_rows(shape["facts"])]),
@@ -75,7 +80,8 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             **dict(_generation_rows(shape)),
             **({"index": shape["index"]["place"]} if shape["index"] and shape["index"]["collection"] else {}),
             "disk": disk,
-            "apparent": f"{output.format_size(sum(shape['apparent_bytes'].values()))}, holes in files included",
+            "size of files": output.format_size(sum(shape["apparent_bytes"].values()))
+            + ", space reserved in them included",
             "backup": _backup_text(shape["backup"]),
             "network": _network_text(shape),
             **dict(_process_rows(shape)),
@@ -84,6 +90,24 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     )
     for trouble in shape["files"]["troubles"][:MAX_REPORTED_TROUBLES]:
         output.print_line(f"  {trouble['path']}: {trouble['reason']}")
+
+
+NAMED_COUNTS = {"variants": "repeated"}
+"""What ``status`` calls a count whose name in JSON says little to a person: messages that repeat an earlier one."""
+
+
+def _count_rows(counts: dict[str, int]) -> dict[str, str]:
+    """The counts; those of pages and of copies stand beside what they are of."""
+    rows = {
+        NAMED_COUNTS.get(name, name): f"{count:,}"
+        for name, count in counts.items()
+        if name not in ("document_pages", "kept_attachments")
+    }
+    if kept := counts["kept_attachments"]:
+        rows["attachments"] += f"; {kept:,} {'copy' if kept == 1 else 'copies'}"
+    if pages := counts["document_pages"]:
+        rows["documents"] += f"; {output.plural(pages, 'page')}, which are among the messages"
+    return rows
 
 
 def _backup_text(backup: dict[str, str] | None) -> str:

@@ -58,8 +58,8 @@ def _rows(hit: Hit) -> Iterator[list[str]]:
     title = hit.session_title or hit.external_session_id
 
     def row(rank: str, score: str, at: Hit | Message, id: str, text: str) -> list[str]:
-        author = at.author or at.role
-        return [rank, score, id, hit.session_id, at.timestamp or "-", hit.source.format, author, f"{title}: {text}"]
+        time = output.time_of(at) if at.timestamp else "-"
+        return [rank, score, id, hit.session_id, time, hit.source.format, at.who, f"{title}: {text}"]
 
     yield from (row("-", "-", turn, turn.id, turn.text) for turn in hit.before)
     yield row(str(hit.rank), f"{hit.score:.2f}", hit, hit.message_id, hit.snippet)
@@ -68,7 +68,7 @@ def _rows(hit: Hit) -> Iterator[list[str]]:
 
 def _turn_line(turn: Message) -> str:
     """A turn before or after a hit, on one line of a terminal."""
-    line = output.one_line(f"{output.time_of(turn)} {turn.author or turn.role}: {turn.text}")
+    line = output.one_line(f"{output.time_of(turn)} {turn.who}: {turn.text}")
     return "    " + textwrap.shorten(line, max(20, shutil.get_terminal_size().columns - 5), placeholder=" …")
 
 
@@ -78,7 +78,7 @@ def _heading(hit: Hit) -> Text:
 
     text = Text(f"{hit.rank:>2}  ", style="bold")
     text.append(output.one_line(hit.session_title or hit.external_session_id), style="bold cyan")
-    author, time = output.one_line(hit.author or hit.role), output.time_of(hit)
+    author, time = output.one_line(hit.who), output.time_of(hit)
     details = [author, time, hit.source.format, hit.message_id]
     if duplicates := hit.why.get("variants"):
         details.append(f"and {output.plural(len(duplicates), 'duplicate')}")
@@ -121,7 +121,7 @@ def _score_lines(hit: Hit, max_part: float) -> Iterator[str]:
     for name in sorted(legs.keys() - parts.keys()):
         yield line("", "", label(name))
     yield line("", f"{hit.points:.2f}", "total, which orders the hits")
-    yield line("", f"{hit.score:.2f}", "score: 1 is certain")
+    yield line("", f"{hit.score:.2f}", "score: how likely it is what was asked for; 1 is certain")
     if duplicates := hit.why.get("variants"):
         yield line("", "", f"same as {', '.join(duplicates)}")
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from appliance.cli import options, output
 from appliance.errors import NotFound
+from appliance.types.documents import DOCUMENT
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
@@ -74,8 +76,30 @@ def show_session(info: SessionInfo, messages: Sequence[Message], summary: Summar
         output.print_styled(f"summary  {summary.id}  {summary.made_by}", "dim")
         _print_text(summary.text, brief=False, is_dimmed=True)
         output.print_line()
-    for message in messages:
+    for message, pages in _folded(messages):
         _print_message(message)
+        if pages:
+            pages_text = (
+                f"… {output.plural(pages, 'more page')} of {message.metadata[DOCUMENT]['name']}; --json has them"
+            )
+            output.print_styled(output.one_line(INDENT + pages_text), "dim")
+            output.print_line()
+
+
+def _folded(messages: Sequence[Message]) -> Iterator[tuple[Message, int]]:
+    """The messages, of each document the first page only, each with the number of pages that are left out."""
+    for (_, document), group in groupby(enumerate(messages), lambda one: _document_key(*one)):
+        found = [message for _, message in group]
+        if document is None:
+            yield from ((message, 0) for message in found)
+        else:
+            yield found[0], len(found) - 1
+
+
+def _document_key(number: int, message: Message) -> tuple[int, tuple[str, str] | None]:
+    """Equal for the pages of one document, which stand together."""
+    page = message.document
+    return (0, (page.message, page.digest)) if page else (number, None)
 
 
 def show_message(
@@ -99,7 +123,8 @@ def show_message(
         "position": f"{position['position']} of {position['of']} in {info.id}",
         "external id": message.external_id,
         "reply to": message.reply_to,
-        **{name: _value_text(value) for name, value in message.metadata.items()},
+        **{name: _value_text(value) for name, value in message.metadata.items() if name != DOCUMENT},
+        DOCUMENT: message.document.credit(message.author) if message.document else None,
         "importance": f"{importance.score:.2f} = {' + '.join(parts)}",
         "recalled": f"{output.plural(importance.times, 'time')}, last {output.format_timestamp(importance.last_at)}"
         if importance.times
@@ -114,13 +139,17 @@ def _print_variants(variants: Sequence[Message]) -> None:
     output.print_line()
     output.print_styled(f"{len(variants):,} similar messages", "bold")
     shown = [*variants[:FIRST_VARIANTS], *variants[max(FIRST_VARIANTS, len(variants) - LAST_VARIANTS) :]]
-    output.print_columns([[output.table_timestamp(v.timestamp), v.id, v.session_id, v.author or v.role] for v in shown])
+    output.print_columns(
+        [[output.format_timestamp(v.timestamp), v.id, v.session_id, v.author or v.role] for v in shown]
+    )
     if len(shown) < len(variants):
         output.say(f"These are the first {FIRST_VARIANTS} and the last {LAST_VARIANTS}; --json lists all.")
 
 
 def marks(message: Message) -> list[str]:
     """What a reader must know of a message besides its text."""
+    if message.document:
+        return [message.document.label]
     is_role_hidden = message.role not in ("user", "assistant") and message.author
     found: list[str] = [message.role] if is_role_hidden else []  # without an author the role stands in its place
     found += ["pinned"] if message.pinned else []
@@ -146,7 +175,7 @@ def _print_heading(info: SessionInfo) -> None:
 
 def _print_message(message: Message, *, brief: bool = False, is_target: bool = False) -> None:
     terminal = output.is_terminal()
-    time = output.table_timestamp(message.timestamp)
+    time = output.format_timestamp(message.timestamp)
     author = message.author or message.role
     message_marks = marks(message)
     marks_text = f"[{', '.join(message_marks)}]" if message_marks else ""

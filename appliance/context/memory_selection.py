@@ -65,6 +65,7 @@ FRESH_DAYS, OLD_DAYS, OLD_AGE_FACTOR = 30, 365, 0.7
 but never excludes it."""
 
 NO_TOKENS_LEFT = "no room left"
+FAR_WEAKER = "far weaker match than the best"
 NO_GOOD_MATCH = "no good match for the query"
 PLACEHOLDER = "a placeholder of the app, without words of a person"
 
@@ -227,7 +228,7 @@ def _to_memories(material: ContextMaterial, dropped: list[Dropped]) -> Iterator[
         # If the best score is not positive, there are no shares of it: the best alone counts.
         relevance = _score_without_quotes(hit) / best if best > 0 else float(_score_without_quotes(hit) == best)
         if relevance < MIN_RELEVANCE and not quoting:
-            dropped.append(Dropped(hit.message_id, f"scores less than {MIN_RELEVANCE:.0%} of the best"))
+            dropped.append(Dropped(hit.message_id, FAR_WEAKER))
             continue
         pinned = hit.message_id in material.pinned
         importance = material.importance.get(hit.message_id, DEFAULT_IMPORTANCE)
@@ -237,7 +238,7 @@ def _to_memories(material: ContextMaterial, dropped: list[Dropped]) -> Iterator[
             session=hit.session_id,
             title=hit.session_title,
             role=hit.role,
-            author=hit.author,
+            author=hit.who if hit.document else hit.author,
             timestamp=hit.timestamp,
             text=hit.text,
             rank=hit.rank,

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from appliance import config, paths
 from appliance import requests as r
-from appliance.engine import embedding_api, rebuild_forecast
+from appliance.engine import embedding_api, rebuild_forecast, search_inputs
 from appliance.engine.home_database import apply_default_ttl, open_database
 from appliance.engine.index_location import unless_index_is_away
 from appliance.engine.index_service import IndexService
@@ -50,7 +51,6 @@ from appliance.types import (
     Scope,
     Stream,
     VerifyReport,
-    WatchEvent,
 )
 from appliance.types.progress import of_embedding
 
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from appliance.engine.index_move import IndexMoveService
     from appliance.engine.ingestion import Ingestion
     from appliance.engine.overviews import Overviews
+    from appliance.engine.watching import WatchService
     from appliance.memory.facts import FactService
     from appliance.memory.people import PeopleService
     from appliance.memory.pins import PinService
@@ -161,7 +162,18 @@ class Engine:
 
     def load(self) -> None:
         """Load every service now, so that no request of a daemon waits for a module."""
-        for name in ("sessions", "facts", "people", "summaries", "pins", "overview", "archive", "erasure", "backups"):
+        for name in (
+            "sessions",
+            "facts",
+            "people",
+            "summaries",
+            "pins",
+            "overview",
+            "archive",
+            "erasure",
+            "backups",
+            "watching",
+        ):
             getattr(self, name)
 
     # --- services -------------------------------------------------------------------------------------
@@ -197,18 +209,16 @@ class Engine:
         """What is known of the person, as it changed."""
         from appliance.memory import facts
 
-        return facts.FactService(
-            facts.FactsContext(self._database, self.settings.user, self.settings.name, self.people.refresh)
-        )
+        settings = self.settings
+        return facts.FactService(facts.FactsContext(self._database, settings.user, settings.name, self.people.refresh))
 
     @cached_property
     def people(self) -> PeopleService:
         """The people who wrote the messages."""
         from appliance.memory.people import PeopleContext, PeopleService
 
-        return PeopleService(
-            PeopleContext(self._database, self.settings.user, self.settings.name, self._scheduler.wake)
-        )
+        settings = self.settings
+        return PeopleService(PeopleContext(self._database, settings.user, settings.name, self._scheduler.wake))
 
     @cached_property
     def pins(self) -> PinService:
@@ -222,7 +232,15 @@ class Engine:
         """What is there, without searching for it."""
         from appliance.engine.overviews import Overviews
 
-        return Overviews(self.home, self._database, self.settings.user, self.settings.watch.folders)
+        watched = self.watching.configured
+        return Overviews(self.home, self._database, self.settings.user, watched, self.people.refresh)
+
+    @cached_property
+    def watching(self) -> WatchService:
+        """The watchers of folders, and the setting that names these."""
+        from appliance.engine.watching import WatchService
+
+        return WatchService(self.home, self.settings, self._database, self._ingestion)
 
     @cached_property
     def secrets(self) -> SecretService:
@@ -237,14 +255,9 @@ class Engine:
         from appliance.engine.archive import ArchiveService
 
         return ArchiveService(
-            self.home,
-            self._database,
-            self._index_service,
-            self.settings.archive,
-            self.settings.user,
-            self.pins.write_counts,
-            self.events.publish,
-        )
+            self.home, self._database, self._index_service, self.settings.archive, self.settings.user,
+            self.pins.write_counts, self.events.publish,
+        )  # fmt: skip
 
     @cached_property
     def erasure(self) -> ErasureService:
@@ -302,6 +315,8 @@ class Engine:
             self.pins.score_pending,
             self.pins.write_counts,
             self.archive.restore_used,
+            self._ingestion.read_documents,
+            self._ingestion.remove_unused_copies,
             self.people.refresh_pending,
             self.facts.extract_pending,
             self.summaries.summarize_next_due,
@@ -324,14 +339,6 @@ class Engine:
             return self._ingestion.ingest(request, self._scope(request.user_id, request.namespace), on_progress)
         finally:
             self._scheduler.wake()  # what an interrupted ingest has committed is embedded too
-
-    def watch(self, request: r.WatchRequest) -> Stream[WatchEvent]:
-        """See ``WatchRequest``."""
-        return self._ingestion.watch(request, self._scope(request.user_id, request.namespace))
-
-    def watched_folders(self, request: r.ListWatchedFoldersRequest) -> list[str]:
-        """See ``ListWatchedFoldersRequest``."""
-        return [str(folder) for folder in self._ingestion.watched_folders(request.folders)]
 
     def discover(self, request: r.DiscoverRequest, on_progress: OnProgress) -> Discovery:
         """See ``DiscoverRequest``."""
@@ -360,26 +367,17 @@ class Engine:
 
     def search(self, request: r.SearchRequest) -> Hits:
         """See ``SearchRequest``."""
-        defaults = self.settings.search
-        page, current_session = search_query.resolve_page(request, defaults.limit), None
+        page, current_session = search_query.resolve_page(request, self.settings.search.limit), None
         if request.asked_in:
             current_session = sessions.key(
                 self.sessions.info(r.SessionRequest(request.asked_in, user_id=request.user_id))
             )
         scope = self._scope(request.user_id, request.namespace, request.agent_id)
-        if request.authors or request.participants:
+        if request.authors or request.participants or search_query.asks_for_words(request.query):
             self.people.refresh()
-        profile = search_query.find_profile(request.profile or defaults.profile, self._profiles)
-        query = search_query.resolve(
-            self._database.read(),
-            request,
-            scope,
-            profile=profile,
-            without=defaults.without if request.without is None else request.without,
-            per_session=defaults.per_session if request.per_session is None else request.per_session,
-            current_session=current_session,
-            look_in_archive=self.settings.archive.look,
-        )
+        db = self._database.read()
+        resolve = partial(search_inputs.resolve, db, request, self.settings, self._profiles, scope, current_session)
+        query = resolve()
         with (
             self.admission.running_query(),
             self.recorder.time_search_stage("whole"),
@@ -389,7 +387,11 @@ class Engine:
                 if request.why_not is not None:
                     self.message(r.MessageRequest(request.why_not))  # raises: there is none
                 return Hits((), request.query, request.mode, ("nothing has been stored yet",), took_ms=0.0)
-            return retrieval.search(resources, query, page, explained_message=request.why_not)
+            hits = retrieval.search(resources, query, page, explained_message=request.why_not)
+            if not hits.found and query.by_question:  # others may have written what somebody said
+                query = resolve(by_asked_author=False)
+                hits = retrieval.search(resources, query, page, explained_message=request.why_not)
+            return replace(hits, query=request.query)
 
     def context(self, request: r.ContextRequest) -> Context:
         """See ``ContextRequest``."""
@@ -458,7 +460,7 @@ class Engine:
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:
         """See ``VerifyRequest``."""
-        return verify(self._database, self._index_service, deep=request.deep)
+        return verify(self._database, self._index_service, self.home.attachments, deep=request.deep)
 
     def reindex(self, request: r.ReindexRequest, on_progress: OnProgress) -> int:
         """See ``ReindexRequest``."""

@@ -24,6 +24,7 @@ from appliance.memory.erasure_selection import Selection, select
 from appliance.memory.people import PeopleService
 from appliance.paths import Home, discard_samples
 from appliance.runtime.workers import ShouldContinue
+from appliance.store import kept_files
 from appliance.store.backup import catalogue
 from appliance.store.database import Database
 from appliance.timestamps import parse_bound
@@ -55,6 +56,8 @@ class ErasureService:
 
     def preview(self, request: r.PreviewErasureRequest) -> ErasurePreview:
         """See ``PreviewErasureRequest``."""
+        if request.author:
+            self._people.refresh()
         return select(
             self._database.read(),
             Scope(self._owner if request.user_id is None else request.user_id, request.namespace),
@@ -64,6 +67,7 @@ class ErasureService:
                 query=request.query or "",
                 title=request.title or "",
                 author=request.author or "",
+                author_name=request.author_name or "",
                 since=parse_bound(request.since, end=False),
                 until=parse_bound(request.until, end=True),
                 everything=request.everything,
@@ -143,6 +147,7 @@ class ErasureService:
         reports: dict[int, ErasureReport] = {}
         catalogue.remove_own(self._home)
         discard_samples(self._home)
+        kept_files.purge(self._database, self._home.attachments)
         vectors = self._index_service.expunge(of_embedding(on_progress), partial(_note_waiting, on_progress))
         for key, texts in erasures.items():
             if texts is not None:

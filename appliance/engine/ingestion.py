@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from appliance import __version__
 from appliance import requests as r
 from appliance.engine import embedding_api
-from appliance.engine.discovery import this_machine
 from appliance.engine.index_service import IndexService
-from appliance.ingest import pipeline
-from appliance.ingest.discovery.places import patterns_of
+from appliance.ingest import documents, pipeline
+from appliance.ingest.following import FollowedLogs
 from appliance.ingest.page_reader import read_pages
-from appliance.ingest.watcher import FolderWatcher, WatchIntervals, outermost_folders
+from appliance.ingest.side_files import SideFiles
 from appliance.memory import importance
 from appliance.memory.sessions import BeforeStoreHook
 from appliance.memory.working_memory import WorkingMemory
 from appliance.paths import Home, absolute_paths, as_given
-from appliance.requests import WatchRequest
 from appliance.runtime.admission import AdmissionControl
-from appliance.runtime.streams import ProducerStream
+from appliance.runtime.workers import ShouldContinue
 from appliance.settings import Settings
-from appliance.store import sessions
+from appliance.store import documents as stored_documents
+from appliance.store import kept_files, sessions
 from appliance.store.database import Database
 from appliance.types import (
     Event,
@@ -41,12 +38,8 @@ from appliance.types import (
     Scope,
     SecretPolicy,
     SessionInfo,
-    WatchEvent,
 )
 from appliance.types.progress import of_embedding
-
-MAX_UNREAD_REPORTS = 256
-"""Reports of a watcher that wait for a slow reader, before the watcher waits too."""
 
 
 class Ingestion:
@@ -74,6 +67,10 @@ class Ingestion:
         self._publish = publish
         self._wake_scheduler = wake_scheduler
         self._refresh_people = refresh_people
+        self._has_retried = False
+        """Whether documents without a library were looked at again since this home was opened."""
+        self._kept_at_purge: int | None = None
+        """How many attachments were kept when unused copies were last looked for: fewer are now if some have gone."""
 
     def ingest_context(
         self,
@@ -84,6 +81,7 @@ class Ingestion:
         dry_run: bool = False,
         include_forgotten: bool = False,
         secrets: SecretPolicy | None = None,
+        keep_attachments: bool | None = None,
         progress: OnFile = lambda path, messages: None,
     ) -> pipeline.IngestContext:
         """The context of an ingestion into this home.
@@ -109,7 +107,39 @@ class Ingestion:
             is_idle=self._admission.is_idle,
             publish=self._publish,
             read_pages=read_pages,
+            take_in_files=partial(documents.take_in, options=self._attachment_options(keep_attachments)),
         )
+
+    def _attachment_options(self, keep: bool | None = None) -> documents.AttachmentOptions:
+        settings = self._settings.attachments
+        return documents.AttachmentOptions(
+            self._home.attachments, keep=settings.keep if keep is None else keep, read=settings.text
+        )
+
+    def read_documents(self, should_continue: ShouldContinue) -> int:
+        """Read the texts of attached documents that are left, where their files are. Returns how many there were."""
+        if not self._settings.attachments.text:
+            return 0
+        if not self._has_retried:
+            self._has_retried = True
+            with self._database.write() as tx:
+                stored_documents.retry_unavailable(tx)
+        owner = Scope(self._settings.user)
+        done = documents.read_due(
+            self._database, lambda: self.ingest_context(owner), self._attachment_options(), should_continue
+        )
+        if done:
+            self._wake_scheduler()
+        return done
+
+    def remove_unused_copies(self, should_continue: ShouldContinue) -> int:
+        """Remove the copies of attachments that no message has any more. Returns how many there were."""
+        kept = stored_documents.counts(self._database.read())["kept_attachments"]
+        if kept == self._kept_at_purge:
+            return 0
+        removed = kept_files.purge(self._database, self._home.attachments)
+        self._kept_at_purge = kept
+        return removed
 
     def ingest(self, request: r.IngestRequest, scope: Scope, on_progress: OnProgress) -> IngestReport:
         """See ``IngestRequest``; ``scope`` is whose memory it means."""
@@ -122,6 +152,7 @@ class Ingestion:
             dry_run=request.dry_run,
             include_forgotten=request.again,
             secrets=request.secrets,
+            keep_attachments=request.keep_attachments,
             progress=lambda file, messages: on_progress(Progress("reading", messages, file=as_given(file, given))),
         )
         tallies = list(pipeline.ingest(list(given), context))
@@ -129,7 +160,10 @@ class Ingestion:
         embed = request.wait and not request.dry_run
         embedded = self._index_service.drain_if_possible(of_embedding(on_progress)) if embed else 0
         return IngestReport(
-            files=tuple(replace(tally, path=as_given(tally.path, given)).report() for tally in tallies),
+            files=tuple(
+                replace(report, path=as_given(report.path, given), read_with=as_given(report.read_with, given))
+                for report in context.side_files.explained(tally.report() for tally in tallies)
+            ),
             chunks=sum(tally.chunks + self._index_service.serving.count_chunks(tally.unsplit) for tally in tallies),
             embedded=embedded,
             pending=self._index_service.pending(),
@@ -154,47 +188,16 @@ class Ingestion:
         self._wake_scheduler()
         return key
 
-    def watch(self, request: WatchRequest, scope: Scope) -> ProducerStream[WatchEvent]:
-        """Watch the inbox, the configured folders and those of the request; see ``WatchRequest``."""
-        keep_owners = request.user_id is None and not request.namespace
-
-        def read(root: Path, file: Path) -> list[FileReport]:
-            context = self.ingest_context(scope, keep_owners=keep_owners)
-            tallies = list(pipeline.ingest([file], context, within=root))
-            self._wake_scheduler()
-            return [tally.report() for tally in tallies]
-
-        watcher = FolderWatcher(
-            self.watched_folders(request.folders),
-            self._database,
-            read,
-            reader=__version__,
-            owner="" if keep_owners else f"{scope.user_id} {scope.namespace}",
-            intervals=WatchIntervals(self._settings.watch.settle, self._settings.watch.rescan),
-            excluded=[place for name, place in self._home.locations().items() if name not in ("home", "inbox")],
-            on_read=lambda report: stream.put(WatchEvent(report)),
-            on_trouble=lambda trouble: stream.put(WatchEvent(trouble=trouble)),
-            patterns_of=partial(patterns_of, machine=this_machine()),
+    def read_watched(
+        self, scope: Scope, keep_owners: bool, side_files: SideFiles, logs: FollowedLogs, root: Path, file: Path
+    ) -> list[FileReport]:
+        """Ingest a file of the watched folder ``root``, only the new lines of one of the followed ``logs``;
+        ``side_files`` collects what is read with it."""
+        context = replace(
+            self.ingest_context(scope, keep_owners=keep_owners), side_files=side_files, read_pages=logs.read_pages
         )
-
-        def run() -> None:
-            # A program may have been removed, or an export deleted, since it was accepted.
-            for missing in (folder for folder in self._configured_folders() if not folder.exists()):
-                stream.put(WatchEvent(trouble=f"{missing}, of the setting watch.folders, does not exist"))
-            watcher.run(once=request.once)
-
-        stream = ProducerStream[WatchEvent](run, watcher.stop, size=MAX_UNREAD_REPORTS)
-        return stream
-
-    def watched_folders(self, folders: Sequence[str | os.PathLike[str]]) -> list[Path]:
-        """The inbox, the configured folders and files that exist, and ``folders``, without those inside another one.
-
-        Raises:
-            HomeError: One of ``folders`` does not exist.
-        """
-        named = (Path(folder).expanduser() for folder in folders)
-        configured = (folder for folder in self._configured_folders() if folder.exists())
-        return outermost_folders([self._home.inbox, *configured, *named])
-
-    def _configured_folders(self) -> list[Path]:
-        return [Path(folder).expanduser() for folder in self._settings.watch.folders]
+        tallies = list(pipeline.ingest([file], context, within=root))
+        if not logs.confirm(file, tallies):
+            tallies = list(pipeline.ingest([file], context, within=root))
+        self._wake_scheduler()
+        return [tally.report() for tally in tallies]

@@ -16,11 +16,11 @@ from appliance import config
 from appliance.engine.index_service import IndexService
 from appliance.errors import ConfigError, ModelUnavailable, NotFound
 from appliance.ingest import rechunk
-from appliance.paths import Home, create_home
+from appliance.paths import Home, copy_folder, create_home
 from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.metrics import Metrics
 from appliance.settings import Settings
-from appliance.store import recovery
+from appliance.store import kept_files, recovery
 from appliance.store.backup import restoring
 from appliance.store.database import Database
 from appliance.store.lock import OwnerLock
@@ -61,7 +61,7 @@ def recover(source: Path, target: Path) -> RecoveryReport:
         with closing(Database(work.database)) as recovered:
             settings = config.load(work)
             found = recovery.recover(database, recovered, settings.user)
-            lost += [*found.lost, *_queue_all(work, settings, recovered)]
+            lost += [*found.lost, *_copy_attachments(home, work, recovered), *_queue_all(work, settings, recovered)]
         restoring.finish(work.root, target)
     return RecoveryReport(str(target), found.messages, time.perf_counter() - began, tuple(lost))
 
@@ -75,6 +75,18 @@ def _copy_settings(home: Home, work: Home) -> list[LostPart]:
     except ConfigError as error:
         work.config.unlink()
         return [LostPart("config.toml", str(error.args[0]))]
+    return []
+
+
+def _copy_attachments(home: Home, work: Home, database: Database) -> list[LostPart]:
+    """Copy the kept attachments that recovered messages have."""
+    if not home.attachments.is_dir():
+        return []
+    try:
+        copy_folder(home.attachments, work.attachments)
+    except OSError as error:  # shutil.Error among them: it names every file
+        return [LostPart("attachments", f"not all copies of attached files could be read: {error}")]
+    kept_files.purge(database, work.attachments)
     return []
 
 

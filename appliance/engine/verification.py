@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from appliance.engine.index_service import IndexService
 from appliance.errors import DiskFull, IndexUnavailable, OutOfMemory
 from appliance.store import check
@@ -9,24 +11,24 @@ from appliance.store.database import Database
 from appliance.types import VerifyReport
 
 
-def verify(database: Database, index_service: IndexService, *, deep: bool) -> VerifyReport:
+def verify(database: Database, index_service: IndexService, attachments: Path, *, deep: bool) -> VerifyReport:
     """Check all stores; see ``VerifyRequest``. An index whose server is away is reported, and the rest is checked."""
-    report = _verify_stores(database, index_service, deep=deep)
+    report = _verify_stores(database, index_service, attachments, deep=deep)
     if not report.problems and (found := index_service.chunk_changes.count()) is not None:
         report.count("chunked_otherwise", found.messages)
     return report
 
 
-def _verify_stores(database: Database, index_service: IndexService, *, deep: bool) -> VerifyReport:
+def _verify_stores(database: Database, index_service: IndexService, attachments: Path, *, deep: bool) -> VerifyReport:
     serving = index_service.serving
     window = serving.model_window() if deep else None
     try:
         with serving.lease() as stores:
-            return check.verify(database, stores, window, index_service.serving.other_ledgers())
+            return check.verify(database, stores, window, index_service.serving.other_ledgers(), attachments)
     except IndexUnavailable as error:
         with index_service.preserve_vectors(), serving.without_index(error) as stores:
-            return check.verify(database, stores, window)
+            return check.verify(database, stores, window, attachments=attachments)
     except (DiskFull, OutOfMemory) as error:
-        report = check.verify(database, None, window)
+        report = check.verify(database, None, window, attachments=attachments)
         report.add("index", f"not checked, nor the vectors: {error.args[0]}")
         return report

@@ -1,4 +1,4 @@
-"""SQLite databases of coding agents: Goose, OpenCode, Crush, Hermes, Cursor and Zed.
+"""SQLite databases of coding agents: Goose, OpenCode, Crush, Hermes, Cursor, Kiro and Zed, and of Ollama and llm.
 
 Each session becomes an object with its messages, as the programs write them into files, for ``agents`` to read. Goose,
 Crush, Hermes and OpenCode have a table of sessions and one of messages (OpenCode also one of parts) and differ in their
@@ -21,9 +21,9 @@ from appliance.formats.base import Document
 from appliance.formats.json_fields import as_dict, as_list, as_text, first_text
 from appliance.types import InputProblem
 
-_SESSION_TABLES = ("sessions", "session", "conversations", "threads")
+_SESSION_TABLES = ("sessions", "session", "conversations", "threads", "chats")
 _MESSAGE_TABLES = ("messages", "message")
-_SESSION_KEYS = ("session_id", "sessionId", "sessionID", "conversation_id", "thread_id")
+_SESSION_KEYS = ("session_id", "sessionId", "sessionID", "conversation_id", "thread_id", "chat_id")
 _MESSAGE_KEYS = ("message_id", "messageId", "messageID")
 # What the other columns are called where an object has another name for the same.
 _COLUMNS = {
@@ -39,8 +39,10 @@ def confidence(tables: frozenset[str]) -> float:
     """How surely a database with these tables is one of an agent."""
     if {"session", "message", "part"} <= tables:
         return 0.9
-    if "cursorDiskKV" in tables:
+    if "cursorDiskKV" in tables or "conversations_v2" in tables or {"chats", "messages", "tool_calls"} <= tables:
         return 0.9
+    if {"conversations", "responses"} <= tables:
+        return 0.8
     if {"sessions", "messages"} <= tables:
         return 0.7
     return 0.6 if tables & {"ItemTable", "threads"} and not tables & {"message", "messages", "chat"} else 0.0
@@ -62,6 +64,8 @@ def sessions(document: Document) -> Iterator[LogEntry | InputProblem]:
             database = _AgentDatabase(connection)
             if tables := database.keyed_tables():
                 yield from _cursor_sessions(database, tables)
+            elif "conversations_v2" in database.tables:
+                yield from _keyed_conversations(database)
             elif "threads" in database.tables and "data" in database.columns("threads"):
                 yield from _zed_threads(database)
             else:
@@ -127,6 +131,9 @@ def _table_sessions(database: _AgentDatabase) -> Iterator[LogEntry | InputProble
     for number, session in enumerate(database.rows(table), 1):
         where = f"session {number}"
         messages = as_list(session.pop("messages", None))
+        if message_table is None and "responses" in tables:
+            rows = database.rows("responses", "conversation_id = ?", (session.get("id"),))
+            messages = [message for row in rows for message in _prompt_and_response(row)]
         if message_table and key:
             messages = [
                 _message(database, row, part_key)
@@ -134,6 +141,27 @@ def _table_sessions(database: _AgentDatabase) -> Iterator[LogEntry | InputProble
             ]
             messages.sort(key=_position)
         yield LogEntry(_session(session) | {"messages": messages}, where)
+
+
+def _prompt_and_response(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The messages of a row of llm, which holds a prompt and its response."""
+    when, identity = row.get("datetime_utc"), row.get("id")
+    for role, key in (("system", "system"), ("user", "prompt"), ("assistant", "response")):
+        if row.get(key):
+            answer = {"model": row.get("model")} if role == "assistant" else {}
+            yield {"role": role, "content": row[key], "id": f"{identity}-{key}", "timestamp": when} | answer
+
+
+def _keyed_conversations(database: _AgentDatabase) -> Iterator[LogEntry]:
+    """Kiro's and Amazon Q's conversations: JSON under the folder that they are about."""
+    for number, row in enumerate(database.rows("conversations_v2"), 1):
+        value = as_dict(row.get("value"))
+        facts = {
+            "conversation_id": row.get("conversation_id"),
+            "cwd": row.get("key"),
+            "created_at": row.get("created_at"),
+        }
+        yield LogEntry(value | {key: one for key, one in facts.items() if one}, f"conversation {number}")
 
 
 def _session(row: dict[str, Any]) -> dict[str, Any]:

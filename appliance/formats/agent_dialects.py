@@ -9,7 +9,7 @@ from typing import Any
 
 from appliance.formats import agent_logs
 from appliance.formats.agent_logs import ContentBlock, blocks_of, call_of, result_of
-from appliance.formats.agent_shapes import AgentTurn, content_blocks, role_of, time_of
+from appliance.formats.agent_shapes import AgentTurn, content_blocks, role_of, time_of, turn_of
 from appliance.formats.json_fields import as_dict, as_list, as_text, first_text
 from appliance.types import Role
 
@@ -34,7 +34,13 @@ def dialect_of(data: dict[str, Any]) -> Callable[[dict[str, Any]], AgentTurn | N
 def plain_or_none(data: dict[str, Any]) -> AgentTurn | None:
     """A record with a role of its own or of its message; other records are bookkeeping."""
     turn = _plain(data)
-    return turn if turn.blocks else None
+    if not turn.blocks:
+        return None
+    if turn.role in ("user", "assistant") and not any(block.kind == "words" for block in turn.blocks):
+        # The words may stand under another key.
+        other = turn_of(data)
+        return other if other and any(block.kind == "words" for block in other.blocks) else turn
+    return turn
 
 
 def _plain(data: dict[str, Any]) -> AgentTurn:
@@ -48,7 +54,7 @@ def _plain(data: dict[str, Any]) -> AgentTurn:
         blocks = (replace(result, name=result.name or as_text(message.get("name"))),) if result.text else ()
     elif role == "assistant":
         blocks += tuple(call_of(call) for call in as_list(message.get("tool_calls")) if isinstance(call, dict))
-        if reasoning := first_text(message, "reasoning_content", "reasoning"):
+        if reasoning := first_text(message, "reasoning_content", "reasoning", "thinking"):
             blocks = (ContentBlock("reasoning", reasoning), *blocks)
     notice = role == "user" and as_text(data.get("subtype")) == "notification"
     if notice and as_dict(data.get("systemPayload")):
@@ -68,10 +74,13 @@ def opencode(data: dict[str, Any]) -> AgentTurn:
     blocks: list[ContentBlock] = []
     added: list[tuple[str, bool]] = []
     for part in map(as_dict, as_list(data.get("parts"))):
-        state = as_dict(part.get("state"))
+        # Some exports have the state's fields in the part itself.
+        state = as_dict(part.get("state")) or part
         if part.get("type") == "tool":
-            call = {"name": part.get("tool"), "id": part.get("callID"), "input": state.get("input")}
-            blocks += [call_of(call), result_of({"toolCallId": part.get("callID"), "output": state.get("output")})]
+            call_id = first_text(part, "callID", "id")
+            call = {"name": first_text(part, "tool", "name"), "id": call_id, "input": state.get("input")}
+            output = state.get("output", state.get("error"))
+            blocks += [call_of(call), result_of({"toolCallId": call_id, "output": output})]
         elif part.get("synthetic") is True:
             # What the program adds to a prompt.
             added += [(as_text(part.get("text")), True)]
@@ -80,7 +89,7 @@ def opencode(data: dict[str, Any]) -> AgentTurn:
     if error := first_text(as_dict(as_dict(info.get("error")).get("data")), "message"):
         added.append((error, False))
     identity, parent = agent_logs.own_id(info.get("id")), agent_logs.own_id(info.get("parentID"))
-    time, model = as_dict(info.get("time")).get("created"), as_text(info.get("modelID"))
+    time, model = time_of(info), as_text(info.get("modelID"))
     model = model or first_text(as_dict(info.get("model")), "modelID")
     hidden = role == "system"
     return AgentTurn(role, tuple(blocks), identity, parent, time, hidden=hidden, model=model, added=tuple(added))
@@ -123,7 +132,8 @@ def _copilot(data: dict[str, Any]) -> AgentTurn | None:
     agent = (agent_logs.own_id(call) or "agents") if call else None
     identity, parent = agent_logs.own_id(data.get("id")), agent_logs.own_id(data.get("parentId"))
     model = as_text(fields.get("model"))
-    turn = AgentTurn("system", (), identity, parent, data.get("timestamp"), agent=agent, model=model)
+    time = data.get("timestamp") or fields.get("timestamp")
+    turn = AgentTurn("system", (), identity, parent, time, agent=agent, model=model)
     words = ContentBlock("words", first_text(fields, "content", "message", "prompt", "output", "text"))
     if kind == "user.message":
         names = [first_text(as_dict(item), "displayName", "path") for item in as_list(fields.get("attachments"))]

@@ -32,6 +32,7 @@ _REASONING = frozenset(("think", "thinking", "reasoning"))
 _CALLS = frozenset(("tool_call", "tool_use", "function_call"))
 _RESULTS = frozenset(("tool_result", "function_call_output"))
 
+_DATES = ("timestamp", "created_at", "createdAt", "date")
 _TURN_IDS = ("id", "uuid", "message_id", "messageId")
 _TURN_KEYS = frozenset({"from", "role", "name", "tool_calls", "function_call", "refusal", "reasoning"})
 
@@ -241,7 +242,8 @@ def _turn(
         content.parts.append(part)
         if call_id is not None and part.kind == "call":
             calls[call_id] = (f"{identity}-call-{len(content.parts)}", part.name)
-    date = next((turn[key] for key in ("timestamp", "created_at", "createdAt", "date") if turn.get(key)), None)
+    inner = as_dict(_content(turn))
+    date = next((one[key] for one in (turn, inner) for key in _DATES if one.get(key)), None)
     sent = read_time(date)
     if sent is None and date is not None:
         yield unreadable_time(where, date)

@@ -8,12 +8,12 @@ module knows the words, and turns the parts of all programs into those that ``ag
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from appliance.formats import agent_logs, json_fields
-from appliance.formats.agent_logs import ContentBlock, blocks_of, call_of
+from appliance.formats import agent_logs, json_fields, unknown_text
+from appliance.formats.agent_logs import ContentBlock, blocks_of, call_of, result_of
 from appliance.formats.json_fields import as_dict, as_list, as_text, decode_object, first_text
 from appliance.formats.timestamps import read_time
 from appliance.types import Role
@@ -24,7 +24,13 @@ ROLES = json_fields.role_table(
     system="system developer",
     tool="tool toolresult tool_result bashexecution function observation",
 )
+# Words that name a speaker where a record says who speaks, not of what type it is.
+_STATED_ROLES = json_fields.role_table(
+    user="you me prompt prompter question asker",
+    assistant="response answer reply perplexity deepseek grok mistral llama",
+)
 _SPEAKERS = ("role", "author", "sender", "from", "speaker", "sender_name", "source", "type", "kind")
+_STATING = frozenset({"role", "author", "sender", "from", "speaker"})
 _CONTENTS = (
     "content", "parts", "text", "message", "value", "prompt", "input", "output", "result", "response", "answer", "body",
     "markdown", "rawText", "blocks", "segments", "thinking", "reasoning",
@@ -43,11 +49,16 @@ _IDS = ("id", "uuid", "message_id", "messageId", "messageID", "_id", "bubbleId")
 _PARENTS = ("parentId", "parentUuid", "parent_id", "parentID", "parent_uuid")
 _MODELS = ("model", "modelId", "modelID", "model_id", "modelName", "model_name")
 _CALL_LISTS = ("tool_calls", "toolCalls", "tool_uses", "toolUses", "toolRequests")
+# A record of a tool's use, where nothing says who speaks.
+_TOOL_KEYS = frozenset({"arguments", "args", "observation", "tool_output", "toolOutput"})
+_RESULT_LISTS = ("tool_results", "toolResults")
 _RESULT_IDS = ("toolUseID", "toolUseId", "tool_call_id", "toolCallId", "callId", "call_id")
 _PLAIN_KEYS = frozenset(
     "role content name tool_calls tool_call_id function_call weight refusal audio annotations reasoning"
     " reasoning_content id timestamp created_at createdAt date model".split()
 )
+# Parts of an answer in VS Code that say nothing that stays.
+_PROGRESS = frozenset({"progressMessage", "progressTask", "progressTaskSerialized", "mcpServersStarting", "undoStop"})
 _NATIVE_KEYS = frozenset({"session_id", "role", "content"})
 _GEMINI_KEYS = frozenset({"role", "parts", "ts", "timestamp"})
 _OWN_KEYS = frozenset(
@@ -101,11 +112,17 @@ def turn_of(data: dict[str, Any]) -> AgentTurn | None:
         data = {"role": tag} | (tagged if isinstance(tagged, dict) else {"content": tagged})
     inner = next((value for key in _INNER if isinstance(value := data.get(key), dict)), data)
     role = _role(inner) or _role(data)
+    if role is None and isinstance(data.get("tool"), str) and _TOOL_KEYS & data.keys():
+        role = "tool"
     if role is None:
         return None
     blocks = _blocks(inner) or (_blocks(data) if inner is not data else ())
     if role == "tool":
         blocks = _tool_blocks(inner, blocks)
+    for result in (one for key in _RESULT_LISTS for one in as_list(inner.get(key)) if isinstance(one, dict)):
+        block = result_of(result)
+        text = block.text or unknown_text.text_of(result)
+        blocks += (ContentBlock("result", text, block.name, block.call_id),) if text else ()
     if role == "assistant":
         if reasoning := first_text(inner, "reasoning_content", "reasoning", "thinking", "reasoningText"):
             blocks = (ContentBlock("reasoning", reasoning), *(b for b in blocks if b.text != reasoning))
@@ -120,6 +137,18 @@ def turn_of(data: dict[str, Any]) -> AgentTurn | None:
     return AgentTurn(
         role, blocks, identity, parent, time_of(data, inner), hidden=role == "system" or is_hidden, model=model
     )
+
+
+def only_person_is_known(turns: Sequence[Any]) -> bool:
+    """Whether a conversation has a person's turns, and none of a speaker that is known for an assistant."""
+    roles = {turn.role for item in turns if isinstance(item, dict) and (turn := turn_of(item)) is not None}
+    return "user" in roles and "assistant" not in roles
+
+
+def answer_of_stranger(data: dict[str, Any]) -> AgentTurn | None:
+    """The turn of a speaker whose word is not known ("claude_2"), as an assistant's; None if it names none."""
+    speaker = next((word for key in _SPEAKERS[:6] if isinstance(word := data.get(key), str) and word), "")
+    return turn_of(data | {"role": "assistant"}) if speaker and turn_of(data) is None else None
 
 
 def pair_in(data: Any) -> list[dict[str, Any]]:
@@ -174,6 +203,12 @@ def _role(record: Mapping[str, Any]) -> Role | None:
             value = first_text(value, "role", "type", "kind", "name")
         if isinstance(value, str) and (role := role_of(value)) is not None:
             return role
+        if (
+            isinstance(value, str)
+            and key in _STATING
+            and (role := _STATED_ROLES.get(value.strip().lower())) is not None
+        ):
+            return role
     return None
 
 
@@ -198,7 +233,9 @@ def _tool_blocks(record: Mapping[str, Any], blocks: tuple[ContentBlock, ...]) ->
         calls = (ContentBlock("call", text, name, call_id, decode_object(arguments)),)
     if any(block.kind in ("call", "result") for block in blocks):
         return (*calls, *blocks)
-    output = next((record[key] for key in ("tool_output", "toolOutput") if record.get(key) not in (None, "")), None)
+    output = next(
+        (record[key] for key in ("tool_output", "toolOutput", "observation") if record.get(key) not in (None, "")), None
+    )
     text = "\n".join(block.text for block in blocks if block.text)
     if output is not None:
         text = agent_logs.words_of(output) or json_fields.as_json(output)
@@ -291,6 +328,8 @@ def turns_in(data: Mapping[str, Any]) -> list[Any] | None:
         below: list[Mapping[str, Any]] = []
         for value in (value for fields in level for value in fields.values()):
             if isinstance(value, list):
+                if pairs := _paired(value):
+                    return [turn for pair in pairs for turn in pair_in(pair)]
                 items = [item[0] if isinstance(item, list) and item else item for item in value]
                 if any(map(is_turn, items[:20])):
                     return items
@@ -300,6 +339,14 @@ def turns_in(data: Mapping[str, Any]) -> list[Any] | None:
                 below.append(value)
         level = below
     return None
+
+
+def _paired(items: list[Any]) -> list[dict[str, Any]]:
+    """The prompts and answers of a list of lists of two, in which no record says who speaks (Amazon Q)."""
+    if not items or not all(isinstance(item, list) and len(item) == 2 for item in items):
+        return []
+    pairs = [{"user": item[0], "assistant": item[1]} for item in items]
+    return pairs if all(map(pair_in, pairs)) and not any(is_turn(item[0]) for item in items) else []
 
 
 def sessions_in(data: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -318,16 +365,48 @@ def request_turns(data: dict[str, Any]) -> list[Any]:
         identity, when = request.get("requestId"), request.get("timestamp")
         words = as_dict(request.get("message")).get("text") or request.get("message")
         turns.append({"role": "user", "content": words, "id": identity, "timestamp": when})
-        response = request.get("response")
-        parts = response if isinstance(response, list) else [response]
-        texts_of = [part.get("value") if isinstance(part, dict) else part for part in parts]
-        words = "".join(text for text in map(_markdown, texts_of) if text)
-        turns.append({"role": "assistant", "content": words, "id": request.get("responseId"), "timestamp": when})
+        content = list(_response_parts(request.get("response")))
+        turns.append({"role": "assistant", "content": content, "id": request.get("responseId"), "timestamp": when})
     return turns
 
 
+def _response_parts(response: Any) -> Iterator[dict[str, Any]]:
+    """The parts of an answer of Copilot in VS Code: its text, with the names of the files that it refers to between the
+    words, and its reasoning and calls."""
+    words = ""
+    others: list[dict[str, Any]] = []
+    for part in response if isinstance(response, list) else [response]:
+        fields = as_dict(part)
+        kind = as_text(fields.get("kind"))
+        if kind == "thinking":
+            others.append({"type": "thinking", "thinking": agent_logs.words_of(fields.get("value"))})
+        elif kind == "toolInvocationSerialized":
+            said = next(
+                (_markdown(fields[key]) for key in ("pastTenseMessage", "invocationMessage") if fields.get(key)), ""
+            )
+            call = {"name": as_text(fields.get("toolId")), "id": fields.get("toolCallId")}
+            others.append(call | {"type": "tool_use", "input": {"message": said} if said else None})
+        elif kind == "inlineReference":
+            words += _reference_name(as_dict(fields.get("inlineReference")), as_text(fields.get("name")))
+        elif kind not in _PROGRESS:
+            words += _markdown(fields.get("value", fields.get("content"))) if fields else as_text(part)
+    yield {"type": "text", "text": words}
+    yield from (part for part in others if part["type"] != "thinking" or part["thinking"])
+
+
+def _reference_name(reference: dict[str, Any], name: str) -> str:
+    """What an answer shows for a file or a symbol."""
+    uri = as_dict(as_dict(reference.get("location")).get("uri")) or as_dict(reference.get("uri")) or reference
+    name = name or as_text(reference.get("name"))
+    name = name or first_text(uri, "path", "fsPath").replace("\\", "/").rstrip("/").rpartition("/")[2]
+    return f"`{name}`" if name else ""
+
+
 def _markdown(value: Any) -> str:
-    return as_text(as_dict(value).get("value")) if isinstance(value, dict) else as_text(value)
+    """Markdown as a string, or within ``value`` or ``content``."""
+    if isinstance(value, dict):
+        return _markdown(value.get("value", value.get("content")))
+    return as_text(value)
 
 
 def shape_confidence(records: list[dict[str, Any]]) -> float:

@@ -33,6 +33,7 @@ _CALLS = frozenset(
 _RESULTS = frozenset(
     {"command_output", "mcp_server_response", "browser_action_result", "codebase_search_result", "subtask_result"}
 )
+_SAID = _PERSON | {"completion_result", "followup", "plan_mode_respond", "api_req_started"}
 _NOTICES = frozenset(
     {"error", "diff_error", "info", "clineignore_error", "rooignore_error", "mistake_limit_reached", "api_req_failed"}
 )
@@ -44,8 +45,16 @@ def is_task_file(name: str) -> bool:
 
 
 def is_shown(record: dict[str, Any]) -> bool:
-    """Whether a record is one of ``ui_messages.json``."""
+    """Whether a record is one of ``ui_messages.json``; the type may be missing."""
+    if "type" not in record:
+        has_kind = any(isinstance(record.get(key), str) for key in ("say", "ask"))
+        return has_kind and "text" in record and "role" not in record
     return record.get("type") in ("say", "ask") and isinstance(record.get(as_text(record.get("type"))), str)
+
+
+def is_certain(record: dict[str, Any]) -> bool:
+    """Whether a record that is shown has what only these programs write: its time, or a word of theirs."""
+    return "ts" in record or first_text(record, "say", "ask") in _SAID
 
 
 def facts_of(document: Document) -> dict[str, Any]:
@@ -74,7 +83,7 @@ def is_read_elsewhere(document: Document) -> bool:
 
 def shown_turn(data: dict[str, Any], *, is_first: bool) -> AgentTurn | None:
     """A record of what was shown. The first text is the person's task."""
-    kind = as_text(data.get(as_text(data.get("type"))))
+    kind = as_text(data.get(as_text(data.get("type")))) or first_text(data, "say", "ask")
     text = as_text(data.get("text"))
     if data.get("partial") is True:
         return None

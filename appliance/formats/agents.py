@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from appliance.formats import (
@@ -18,6 +19,7 @@ from appliance.formats import (
     agent_logs,
     agent_shapes,
     agent_tasks,
+    copilot_journal,
     json_fields,
     opencode_storage,
     unknown_text,
@@ -92,6 +94,8 @@ def matches(head: DocumentHead) -> float:
 
 def _confidence(record: dict[str, Any]) -> float:
     kind, message = as_text(record.get("type")), as_dict(record.get("message"))
+    if copilot_journal.is_state(record):
+        return 0.95
     if "step_index" in record and len({"source", "type", "status"} & record.keys()) > 1:
         return 0.95
     if "step_index" in record and kind in ("USER_INPUT", *ANTIGRAVITY_ANSWERS):
@@ -104,7 +108,7 @@ def _confidence(record: dict[str, Any]) -> float:
         return 0.95
     if kind == "metadata" and "protocol_version" in record:
         return 0.9
-    if agent_tasks.is_shown(record) and "ts" in record:
+    if agent_tasks.is_shown(record) and agent_tasks.is_certain(record):
         return 0.95
     if "sessionId" in record and isinstance(message.get("parts"), list):
         return 0.95
@@ -137,8 +141,18 @@ def parse(document: Document) -> Iterator[Record]:
         is_database = agent_databases.is_database(document)
     except texts.READ_ERRORS:
         is_database = False  # the error is reported when the lines are read
-    items = agent_databases.sessions(document) if is_database else agent_logs.entries(document)
+    items = agent_databases.sessions(document) if is_database else _entries(document)
     yield from agent_logs.records(items, log.sessions.values(), partial(_record, log))
+
+
+def _entries(document: Document) -> Iterator[LogEntry | InputProblem]:
+    items = agent_logs.entries(document)
+    first = next(items, None)
+    if first is None:
+        return
+    items = chain([first], items)
+    is_journal = isinstance(first, LogEntry) and copilot_journal.is_state(first.data)
+    yield from copilot_journal.final_states(items) if is_journal else items
 
 
 def _facts_beside(document: Document) -> dict[str, Any]:
@@ -236,12 +250,17 @@ def _container(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Rec
     heads = [as_dict(data.get(key)) for key in ("info", "session", "session_meta", "thread")]
     head = {key: value for one in heads for key, value in one.items() if key != "messages"}
     _update_session_facts(log, data | head | {"messages": turns})
+    if prompt := first_text(data, "system_prompt", "systemPrompt"):
+        yield from _messages(log, AgentTurn("system", (ContentBlock("words", prompt),), hidden=True), where)
+    strangers_answer = agent_shapes.only_person_is_known(turns)
     for entry in json_fields.entries(turns, where, "message"):
         if isinstance(entry, InputProblem):
             yield entry
             continue
         _, place, message = entry
-        if isinstance(message.get("info"), dict) and "parts" in message:
+        if strangers_answer and (turn := agent_shapes.answer_of_stranger(message)) is not None:
+            yield from _messages(log, turn, place)
+        elif isinstance(message.get("info"), dict) and "parts" in message:
             yield from _messages(log, opencode(message), place)
         elif (turn := plain_or_none(message)) is not None or (turn := turn_of(message)) is not None:
             yield from _messages(log, turn, place)

@@ -24,15 +24,18 @@ _Kind = Literal["user", "assistant", "system"]
 
 @dataclass(slots=True)
 class AiderDialect:
-    """How a history is written: the ``starts`` of sessions, and whether marked lines end in a line break."""
+    """How a history is written: the ``starts`` of sessions, the lines of ``prompts``, and whether marked lines end in a
+    line break."""
 
     starts: int = 0
+    prompts: int = 0
     user_lines_broken: bool = False
     system_lines_broken: bool = False
 
     def observe(self, line: str) -> None:
         if line.startswith("#"):
             self.starts += _START.fullmatch(line) is not None
+            self.prompts += line.startswith("#### ")
             self.user_lines_broken |= line.startswith("#### ") and line.endswith("  ")
         elif line.startswith("> "):
             self.system_lines_broken |= line.endswith("  ")

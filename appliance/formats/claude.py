@@ -35,7 +35,10 @@ _ROOT = re.compile(r"[048-]+")
 def matches(head: DocumentHead) -> float:
     """How surely these are Claude.ai conversations: objects with ``chat_messages``."""
     best = 0.0
-    for record in json_stream.preview(head.text):
+    records = json_stream.preview(head.text)
+    if len(records) == 1 and isinstance(wrapped := as_dict(records[0]).get(assistant_chats.WRAPPER), list):
+        records = tuple(wrapped)
+    for record in records:
         if not isinstance(record, dict):
             continue
         if "chat_messages" in record:

@@ -24,6 +24,8 @@ from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRe
 
 _MESSAGE_TYPES = frozenset({"user", "assistant"})
 _TOOL_BLOCKS = {"thinking": "reasoning"}
+# Other programs' words for the two who speak.
+_SPEAKERS = {"human": "user", "ai": "assistant", "model": "assistant"}
 _TOOL_BLOCKS |= dict.fromkeys(("tool_use", "server_tool_use", "mcp_tool_use"), "call")
 _TOOL_BLOCKS |= dict.fromkeys(
     ("tool_result", "web_search_tool_result", "web_fetch_tool_result", "mcp_tool_result"), "result"
@@ -82,6 +84,13 @@ class _ClaudeCodeOverview:
     branches: frozenset[str]
     retracted: frozenset[str]
 
+    def title_of(self, session: str) -> str | None:
+        return self.titles.get(session) or self.titles.get("") or self.title
+
+    def changed_since(self, other: _ClaudeCodeOverview) -> frozenset[str]:
+        """The records that this and another overview say different things of."""
+        return (self.branches ^ other.branches) | (self.retracted ^ other.retracted)
+
 
 @dataclass(slots=True)
 class _ClaudeCodeLog:
@@ -95,12 +104,41 @@ class _ClaudeCodeLog:
     # The message id and the tool's name of each call, and the texts so far of the current answer.
     calls: dict[str, tuple[str | None, str]] = field(default_factory=dict)
     answer: tuple[str, set[str]] = ("", set())
+    # The records so far, of a file that is read in pieces.
+    recorded: set[str] = field(default_factory=set)
 
 
 def parse(document: Document) -> Iterator[Record]:
     """The messages of the file in its order, each session before its first message."""
     log = _ClaudeCodeLog(document, _overview(document))
     yield from agent_logs.records(_records(document), log.sessions.values(), partial(_record, log))
+
+
+class Follower:
+    """See ``base.LogFollower``."""
+
+    def __init__(self, document: Document) -> None:
+        self._survey = _ClaudeCodeSurvey()
+        self._log = _ClaudeCodeLog(document, self._survey.overview())
+
+    def survey(self, data: dict[str, Any]) -> None:
+        self._survey.add(data)
+
+    def agrees(self) -> bool:
+        overview = self._survey.overview()
+        changed = overview.changed_since(self._log.overview)
+        titles = [
+            (overview.title_of(key), one.session.title)
+            for key, one in self._log.sessions.items()
+            if not one.session.metadata.get("sidechain")
+        ]
+        self._log.overview = overview
+        return changed.isdisjoint(self._log.recorded) and all(new == old for new, old in titles)
+
+    def records(self, data: dict[str, Any], where: str) -> Iterator[Record]:
+        if uuid := agent_logs.own_id(data.get("uuid")):
+            self._log.recorded.add(uuid)
+        return _record(self._log, data, where)
 
 
 def _records(document: Document) -> Iterator[LogEntry | InputProblem]:
@@ -115,47 +153,58 @@ def _records(document: Document) -> Iterator[LogEntry | InputProblem]:
             yield problem or LogEntry({"sessionId": item.data.get("sessionId")} | data, place)
 
 
-def _overview(document: Document) -> _ClaudeCodeOverview:
-    titles: dict[str, str] = {}
-    generated: dict[str, str] = {}
-    summaries: list[tuple[str, str | None]] = []
-    sessions: dict[str, str] = {}
-    links: dict[str, NodeLink] = {}
-    prompts: set[str] = set()
-    superseded: set[str] = set()
-    retracted: set[str] = set()
+@dataclass(slots=True)
+class _ClaudeCodeSurvey:
+    """What is known of a file after some of its records."""
+
+    titles: dict[str, str] = field(default_factory=dict)
+    generated: dict[str, str] = field(default_factory=dict)
+    summaries: list[tuple[str, str | None]] = field(default_factory=list)
+    sessions: dict[str, str] = field(default_factory=dict)
+    links: dict[str, NodeLink] = field(default_factory=dict)
+    prompts: set[str] = field(default_factory=set)
+    superseded: set[str] = field(default_factory=set)
+    retracted: set[str] = field(default_factory=set)
     last: str | None = None
-    for item in _records(document):
-        if isinstance(item, InputProblem):
-            continue
-        data = item.data
+
+    def add(self, data: dict[str, Any]) -> None:
         kind = as_text(data.get("type"))
         session = _session_id(data) or ""
         if kind == "custom-title" and (title := as_text(data.get("customTitle"))):
-            titles[session] = title
+            self.titles[session] = title
         elif kind == "ai-title" and (title := as_text(data.get("aiTitle"))):
-            generated[session] = title
+            self.generated[session] = title
         elif kind == "summary" and (title := as_text(data.get("summary"))):
-            summaries.append((title, agent_logs.own_id(data.get("leafUuid"))))
-        superseded |= {u for u in as_list(data.get("supersedesUuids")) if isinstance(u, str)}
-        retracted |= {u for u in as_list(data.get("retractedMessageUuids")) if isinstance(u, str)}
+            self.summaries.append((title, agent_logs.own_id(data.get("leafUuid"))))
+        self.superseded |= {u for u in as_list(data.get("supersedesUuids")) if isinstance(u, str)}
+        self.retracted |= {u for u in as_list(data.get("retractedMessageUuids")) if isinstance(u, str)}
         uuid = agent_logs.own_id(data.get("uuid"))
-        if uuid is None or uuid in links:
-            continue
-        links[uuid] = NodeLink(agent_logs.first_own_id(data, "parentUuid", "logicalParentUuid"))
-        sessions[uuid] = session
+        if uuid is None or uuid in self.links:
+            return
+        self.links[uuid] = NodeLink(agent_logs.first_own_id(data, "parentUuid", "logicalParentUuid"))
+        self.sessions[uuid] = session
         if kind == "user" and _is_prompt(data):
-            prompts.add(uuid)
+            self.prompts.add(uuid)
         if kind in _MESSAGE_TYPES and data.get("isSidechain") is not True:
-            last = uuid
-    fallback: str | None = None
-    for title, leaf in summaries:
-        if leaf in sessions:
-            generated.setdefault(sessions[leaf], title)
-        else:
-            fallback = fallback or title
-    branches = _branches(links, prompts, last) | superseded
-    return _ClaudeCodeOverview(generated | titles, fallback, frozenset(branches), frozenset(retracted))
+            self.last = uuid
+
+    def overview(self) -> _ClaudeCodeOverview:
+        generated, fallback = dict(self.generated), None
+        for title, leaf in self.summaries:
+            if leaf in self.sessions:
+                generated.setdefault(self.sessions[leaf], title)
+            else:
+                fallback = fallback or title
+        branches = _branches(self.links, self.prompts, self.last) | self.superseded
+        return _ClaudeCodeOverview(generated | self.titles, fallback, frozenset(branches), frozenset(self.retracted))
+
+
+def _overview(document: Document) -> _ClaudeCodeOverview:
+    survey = _ClaudeCodeSurvey()
+    for item in _records(document):
+        if not isinstance(item, InputProblem):
+            survey.add(item.data)
+    return survey.overview()
 
 
 def _branches(links: dict[str, NodeLink], prompts: set[str], last: str | None) -> set[str]:
@@ -217,7 +266,7 @@ def _record(log: _ClaudeCodeLog, data: dict[str, Any], where: str) -> Iterator[R
         log_session = _session(log, data)
         sent, notes = json_fields.parse_time(data.get("timestamp"), where)
         yield from notes
-        if _is_unknown_kind(as_text(data.get("type"))):
+        if as_text(data.get("type")) not in _SPEAKERS and _is_unknown_kind(as_text(data.get("type"))):
             yield unknown_text.kept(where, as_text(data.get("type")))
         flags = {"sidechain": True} if log_session.session.metadata.get("sidechain") else {}
         if uuid in log.overview.branches:
@@ -229,7 +278,12 @@ def _record(log: _ClaudeCodeLog, data: dict[str, Any], where: str) -> Iterator[R
             if isinstance(record, MessageRecord) and (first is None or record.external_id == uuid):
                 first = record.external_id
             yield record
-    elif (not kind or _is_unknown_kind(kind)) and unknown_text.text_of(as_dict(data.get("message")).get("content")):
+    elif (not kind or _is_unknown_kind(kind)) and (
+        text := unknown_text.text_of(as_dict(data.get("message")).get("content"))
+    ):
+        if kind.startswith("tool"):
+            yield from _foreign_tool(log, data, kind, text, where)
+            return
         yield InputProblem(where, f"a record of the unknown type {kind[:60]!r} has text and no speaker; left out")
     if uuid is not None and (message_id := first or parent):
         log.nearest.setdefault(uuid, message_id)
@@ -238,6 +292,7 @@ def _record(log: _ClaudeCodeLog, data: dict[str, Any], where: str) -> Iterator[R
 def _kind(data: dict[str, Any]) -> str:
     kind = as_text(data.get("type"))
     role = as_text(as_dict(data.get("message")).get("role")) or as_text(data.get("role"))
+    kind, role = _SPEAKERS.get(kind, kind), _SPEAKERS.get(role, role)
     if kind in ("", "message") or (_is_unknown_kind(kind) and role in _MESSAGE_TYPES):
         kind = role
     queued = as_dict(data.get("attachment"))
@@ -245,6 +300,16 @@ def _kind(data: dict[str, Any]) -> str:
         # The person typed it while the assistant was at work; no other record has it.
         return "user"
     return kind
+
+
+def _foreign_tool(log: _ClaudeCodeLog, data: dict[str, Any], kind: str, text: str, where: str) -> Iterator[Record]:
+    """A call or a result that another program writes as a record of its own type."""
+    sent, notes = json_fields.parse_time(data.get("timestamp"), where)
+    yield from notes
+    turn = _RecordFields(_session(log, data), agent_logs.own_id(data.get("uuid")), None, sent, where, {})
+    message = as_dict(data.get("message"))
+    metadata = tool_metadata("result" if "result" in kind else "call", first_text(message, "tool", "name"))
+    yield from turn.emit("tool", text, "", metadata)
 
 
 def _is_unknown_kind(kind: str) -> bool:
@@ -377,6 +442,8 @@ def _tool(
     if not text:
         outcome = data.get("toolUseResult")
         text = as_text(outcome) or as_text(as_dict(outcome).get("stdout"))
+    if not text and not isinstance(block.get("content"), str):
+        text = unknown_text.text_of(block.get("content"))
     metadata = tool_metadata(kind, name)
     images = [{"name": "image"} for part in as_list(block.get("content")) if as_dict(part).get("type") == "image"]
     if images:
@@ -391,7 +458,7 @@ def _session(log: _ClaudeCodeLog, data: dict[str, Any]) -> LogSession:
         identity = agent_logs.made_id("claude_code", data.get("timestamp"), _content(data))
     log.current = key = identity
     metadata: dict[str, Any] = {}
-    title = log.overview.titles.get(identity) or log.overview.titles.get("") or log.overview.title
+    title = log.overview.title_of(identity)
     if data.get("isSidechain") is True:
         agent = agent_logs.own_id(data.get("agentId")) or _root(log, data)
         key = f"{identity}/{agent}"

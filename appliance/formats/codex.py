@@ -38,6 +38,9 @@ _KINDS = frozenset({"message", "reasoning", "agent_message", *_CALLS, *_OUTPUTS}
 _ARGUMENTS = ("arguments", "input", "action", "summary", "revised_prompt")
 _BLOCKS = frozenset({"input_text", "output_text", "text", "Text", ""})
 
+# Types of records with a payload of other programs.
+_OTHER_TYPES = frozenset({"message", "user", "assistant"})
+
 _INJECTED = re.compile(
     r"\s*(?:# AGENTS\.md instructions|<(?:user_instructions|environment_context|permissions instructions|INSTRUCTIONS"
     r"|apps_instructions|plugins_instructions|skills_instructions|collaboration_mode|personality_spec|model_switch"
@@ -55,7 +58,12 @@ def matches(head: DocumentHead) -> float:
             return 0.95
         payload = as_dict(record.get("payload"))
         is_dated = "timestamp" in record or "timestamp" in payload
-        if is_dated and payload.get("role") in ("user", "assistant") and "content" in payload:
+        if (
+            is_dated
+            and kind not in _OTHER_TYPES
+            and payload.get("role") in ("user", "assistant")
+            and "content" in payload
+        ):
             best = max(best, 0.9)
         if "record_type" in record or ({"id", "timestamp", "instructions"} <= record.keys() and not kind):
             best = max(best, 0.7)
@@ -135,8 +143,10 @@ def _open_envelope(data: dict[str, Any], where: str) -> _CodexRecord:
         outer = as_text(data.get("type"))
         time = data.get("timestamp") or payload.get("timestamp")
     else:
-        payload, outer = data, "response_item"
-        if not as_text(data.get("type")) and "role" not in data:
+        # Other programs' records in the oldest dialect have a message within.
+        inner = as_dict(data.get("message"))
+        payload, outer = inner if "role" in inner and "role" not in data else data, "response_item"
+        if not as_text(data.get("type")) and "role" not in payload:
             outer = "session_meta"
         time = data.get("timestamp") or data.get("created_at")
     kind = as_text(payload.get("type"))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from appliance.formats import json_fields, json_stream, unknown_text
+from appliance.formats import discord_files, html_pages, json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, json_type, with_attachments
 from appliance.formats.json_stream import JsonPart
@@ -30,7 +30,9 @@ _DIRECT = "Direct Messages"
 
 
 def matches(head: DocumentHead) -> float:
-    """How surely this is an exported channel: a ``channel`` with ``messages`` in Discord's form."""
+    """How surely this is an exported channel: a ``channel`` with ``messages``, or another form."""
+    if confidence := discord_files.matches(head):
+        return confidence
     data = as_dict(next(iter(json_stream.preview(head.text)), None))
     messages = [as_dict(message) for message in as_list(data.get("messages"))]
     has_messages = any({"id", "author", "timestamp", "content"} <= message.keys() for message in messages)
@@ -45,6 +47,9 @@ def matches(head: DocumentHead) -> float:
 
 def parse(document: Document) -> Iterator[Record]:
     """The channel's messages, one at a time."""
+    if discord_files.matches(DocumentHead(document.name, html_pages.read_beginning(document), True)):
+        yield from discord_files.parse(document)
+        return
     channel = _DiscordChannel()
     for part in json_stream.parts(document, _OPENED, _FIRST_KEYS):
         if isinstance(part, InputProblem):

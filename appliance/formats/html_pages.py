@@ -62,8 +62,11 @@ def read_beginning(document: Document) -> str:
         return ""
 
 
-def elements(document: Document, predicate: Callable[[HtmlElement], bool]) -> Iterator[HtmlElement | InputProblem]:
+def elements(
+    document: Document, predicate: Callable[[HtmlElement], bool], prepare: Callable[[str], str] = str
+) -> Iterator[HtmlElement | InputProblem]:
     """The outermost elements that satisfy ``predicate`` (by tag and attributes), each as soon as it is complete.
+    ``prepare`` changes the source before it is parsed, a line at a time.
 
     If the page is cut off within the last element, that one and its open children are not ``is_complete``."""
     try:
@@ -82,7 +85,7 @@ def elements(document: Document, predicate: Callable[[HtmlElement], bool]) -> It
         text, readable = texts.decoded(data, encoding)
         if not readable:
             yield InputProblem(f"line {number}", "bytes that are not UTF-8 were replaced by U+FFFD")
-        waiting.append(text)
+        waiting.append(prepare(text))
         size += len(text)
         if size >= texts.CHUNK_BYTES:
             builder.feed("".join(waiting))
@@ -128,8 +131,12 @@ class _TreeBuilder(markup.TolerantHTMLParser):
         return HtmlElement(tag, {name: value or "" for name, value in attrs}, self.getpos()[0])
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        element = self._make_element(tag, attrs)
         if self._open:
-            self._open[-1].children.append(self._make_element(tag, attrs))
+            self._open[-1].children.append(element)
+        elif self._predicate(element):
+            element.is_complete = True
+            self._complete_elements.append(element)
 
     def handle_endtag(self, tag: str) -> None:
         self.is_unterminated = self.is_unterminated and tag != "html"

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from appliance.formats import sqlite
+from appliance.formats import html_pages, imessage_files, sqlite
 from appliance.formats import text as texts
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, attached_file, unreadable_time, with_attachments
@@ -54,6 +54,8 @@ _MAX_ROWS_TRIED = 2_000_000
 
 def matches(head: DocumentHead) -> float:
     """How surely this is the app's database, by its tables."""
+    if not head.tables:
+        return imessage_files.matches(head)
     if not {"message", "handle"} <= head.tables:
         return 0.0
     return 0.95 if head.tables & {"chat_message_join", "chat", "message_attachment_join"} else 0.6
@@ -91,6 +93,9 @@ class _IMessageChat:
 
 def parse(document: Document) -> Iterator[Record]:
     """The chats of the database, one after the other, each in the order of time."""
+    if imessage_files.matches(DocumentHead(document.name, html_pages.read_beginning(document), True)):
+        yield from imessage_files.parse(document)
+        return
     try:
         with sqlite.open_readonly(document) as connection:
             yield from _chats(connection, document.context.me or "Me")

@@ -22,13 +22,18 @@ from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRe
 _MONTHS = {m: n for n, m in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}
 
 _CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,]\d+)?)?(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
-_DAY = r"(?P<day>\d{4}-\d{2}-\d{2})[T ]+|(?P<month>[A-Z][a-z]{2}) +(?P<mday>\d{1,2}) "
+_DAY = (
+    r"(?P<day>\d{4}-\d{2}-\d{2})[T ]+|(?P<month>[A-Z][a-z]{2}) +(?P<mday>\d{1,2}) "
+    r"|(?P<day_first>\d{1,2}) (?P<its_month>[A-Z][a-z]{2}) "
+)
 _STAMP = re.compile(
     rf"(?P<open>[\[(])?(?:{_DAY})?{_CLOCK}(?P<zone>Z|[+-]\d{{2}}:?\d{{2}})?(?(open)[\])])(?:[ \t]+|$)", re.ASCII
 )
 
 # A nick has no spaces; programs put a mark of rank before it.
-_MESSAGE_LINE = re.compile(r"<(?P<rank>[ @+%&~!])?(?P<nick>[^<>\s]{1,64}) ?>(?:[ \t](?P<text>.*))?$", re.DOTALL)
+_MESSAGE_LINE = re.compile(
+    r"<(?P<rank>[ @+%&~!])?(?P<nick>[^<>\s!]{1,64})(?:![^<>\s]{1,200})? ?>(?:[ \t](?P<text>.*))?$", re.DOTALL
+)
 _ACTION_LINE = re.compile(r"\s?\*\s(?P<nick>[^\s*<>]{1,64})(?:\s(?P<text>.*))?$", re.DOTALL)
 _NICK_NOTICE_LINE = re.compile(r"-(?P<nick>[^\s<>-][^\s<>]{0,63})-\s(?P<text>.*)$", re.DOTALL)
 _TABBED = re.compile(r"(?P<rank>[@+%&~!])?(?P<nick>[^\s<>:]{1,64})\t(?P<text>.*)$", re.DOTALL)
@@ -243,8 +248,9 @@ class _IrcClock:
             zone = (stamp["zone"] or "").replace("Z", "+00:00")
             self.sent = read_time(f"{stamp['day']}T{at.isoformat()}{zone}")
             return self.sent
-        if stamp["month"] and self._day is not None:
-            self._day = _day_of(self._day.year, stamp["month"], stamp["mday"], self._day) or self._day
+        month, day_of_month = stamp["month"] or stamp["its_month"], stamp["mday"] or stamp["day_first"]
+        if month and self._day is not None:
+            self._day = _day_of(self._day.year, month, day_of_month, self._day) or self._day
         elif self._last is not None and at < self._last and not _is_clock_correction(self._last, at):
             self.went_back = True
             if not self._is_12_hour:

@@ -29,8 +29,11 @@ _MAX_MAIL_BYTES = 48 << 20
 _FROM = re.compile(
     rb"From .{0,400}?\b\d{1,2}:\d{2}(?::\d{2})?\b.{0,40}\b\d{4}\b|From .{0,400}?\b\d{4}-\d{2}-\d{2}.\d{2}:\d{2}"
 )
+# Some programs write no time ("From 1844347792267117879@xxx", "From - "), in all of a mailbox or in none.
+_UNTIMED_FROM = re.compile(rb"From \S{0,320}\s*")
 _FROM_TIME = re.compile(r"(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} +\d{1,2} +\d{1,2}:\d{2}(?::\d{2})?.*$")
 _FIELD = re.compile(rb"[\x21-\x39\x3b-\x7e]{1,100}:|>?From ")
+_BLANK_LINES = (b"\n", b"\r\n")
 _QUOTED = re.compile(rb">+From ")
 _SPECIAL = b"F>"
 _COUNT = re.compile(rb"\d+\s*")
@@ -39,8 +42,14 @@ _MAIL_HEADERS = frozenset(
     "from to cc subject date message-id received return-path mime-version content-type delivered-to reply-to"
     " in-reply-to references sender x-mailer user-agent x-gm-thrid dkim-signature".split()
 )
+_KNOWN_FIELD = re.compile(
+    rb"(?:%s|x-[\w-]+|content-[\w-]+):" % b"|".join(name.encode() for name in sorted(_MAIL_HEADERS)), re.IGNORECASE
+)
 _ENVELOPE_HEADERS = frozenset({"from", "received", "return-path", "message-id"})
 _DATE_HEADERS = frozenset({"date", "message-id", "received", "mime-version"})
+# Enough for a file whose name says that it is a mail.
+_CORE_HEADERS = frozenset({"from", "to", "subject", "date"})
+_MAIL_NAME = re.compile(r"\.(?:eml|emlx)$", re.IGNORECASE)
 
 
 def matches(head: DocumentHead) -> float:
@@ -64,7 +73,7 @@ def matches(head: DocumentHead) -> float:
         names.add(line.partition(":")[0].lower())
     known = len(names & _MAIL_HEADERS)
     if known < 3 or not names & _ENVELOPE_HEADERS or not names & _DATE_HEADERS:
-        return 0.0
+        return 0.8 if _MAIL_NAME.search(head.name) and names & _CORE_HEADERS else 0.0
     return 0.95 if known >= 4 else 0.8
 
 
@@ -232,6 +241,8 @@ def _mails(document: Document, *, only_headers: bool = False) -> Iterator[_RawMa
     # A separator line, until the next line shows whether a mail follows.
     separator: tuple[int, bytes] | None = None
     is_mailbox = False
+    is_untimed = False
+    after_blank = False
     in_headers = True
     count: int | None = None
     for line in json_stream.lines(document, blank=True):
@@ -241,6 +252,7 @@ def _mails(document: Document, *, only_headers: bool = False) -> Iterator[_RawMa
         number, data = line
         if raw is not None and not in_headers and separator is None and data[0] not in _SPECIAL and count is None:
             # The fast path: nearly every line of a mailbox ends here.
+            after_blank = is_untimed and _ends_part(data)
             if not only_headers:
                 _add(raw, data)
             continue
@@ -249,6 +261,7 @@ def _mails(document: Document, *, only_headers: bool = False) -> Iterator[_RawMa
                 continue
             if data.startswith(b"From "):
                 is_mailbox, separator = True, (number, data)
+                is_untimed = _UNTIMED_FROM.fullmatch(data) is not None
             elif _COUNT.fullmatch(data):
                 # Apple's files begin with the length of the mail and end with a property list.
                 count, raw = int(data), _RawMail(number + 1, b"")
@@ -259,15 +272,20 @@ def _mails(document: Document, *, only_headers: bool = False) -> Iterator[_RawMa
         if separator is not None:
             begins, envelope = separator
             separator = None
-            if raw is None or _FIELD.match(data):
+            if raw is None or (_KNOWN_FIELD if is_untimed else _FIELD).match(data):
                 if raw is not None:
                     yield raw
                 raw, in_headers = _RawMail(begins, envelope), True
             elif in_headers or not only_headers:
                 _add(raw, envelope)
-        if is_mailbox and data.startswith(b"From ") and _FROM.match(data):
+        if (
+            is_mailbox
+            and data.startswith(b"From ")
+            and (_FROM.match(data) or (is_untimed and (after_blank or in_headers) and _UNTIMED_FROM.fullmatch(data)))
+        ):
             separator = (number, data)
             continue
+        after_blank = is_untimed and _ends_part(data)
         if raw is None or (only_headers and not in_headers):
             continue
         if in_headers and not data.strip(b"\r\n"):
@@ -282,6 +300,11 @@ def _mails(document: Document, *, only_headers: bool = False) -> Iterator[_RawMa
         yield raw
     if separator is not None and not only_headers:
         yield InputProblem(f"line {separator[0]}", "the file ends at the start of a mail")
+
+
+def _ends_part(line: bytes) -> bool:
+    """Whether a mail may end with this line: a blank one, or the last boundary of its parts."""
+    return line in _BLANK_LINES or (line.startswith(b"--") and line.rstrip().endswith(b"--"))
 
 
 def _add(raw: _RawMail, data: bytes) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 from appliance.formats import text as texts
 from appliance.formats.markup import text_of
-from appliance.formats.timestamps import from_epoch
+from appliance.formats.timestamps import from_epoch, read_time
 
 Headers = Mapping[str, list[str]]
 
@@ -41,6 +41,8 @@ _REPLY = re.compile(
     r"\s*(?:re|aw|antw|sv|vs|odp|rif|res|fwd?|wg|tr|rv|enc|vb|doorst)\s?(?:\[\d+\])?\s?:\s*", re.IGNORECASE
 )
 _ZONED = re.compile(r":\d{2} ?(?:.*[+-]\d{4}\b|\(?(?:UTC?|GMT|Z|[ECMPA][SD]T)\b)|\d{4} (?:UTC?|GMT|Z|[ECMPA][SD]T)\b")
+# Some programs write ISO 8601 instead of the form of mails.
+_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d|$)")
 _ZONE_AMID = re.compile(r"(?P<zone>[+-]\d{4}) (?P<year>\d{4})$")
 
 # Charset names that programs use for Windows-1252, or for a superset of what they name.
@@ -182,6 +184,8 @@ def without_reply_marks(subject: str) -> str:
 
 def read_date(value: str) -> datetime | None:
     """A mail's date: in UTC if it has a zone, naive if not, None if it can't be read."""
+    if _ISO_DAY.match(value.strip()):
+        return read_time(value.strip())
     value = _ZONE_AMID.sub(r"\g<year> \g<zone>", " ".join(value.split())[:200])
     try:
         parts = parsedate_tz(value)

@@ -10,14 +10,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 
-from appliance.formats import aider, json_stream, markdown_lines
+from appliance.formats import aider, json_stream, markdown_dialects, markdown_lines
 from appliance.formats import markdown_words as words
 from appliance.formats import text as texts
 from appliance.formats.base import Document, DocumentHead
+from appliance.formats.json_fields import tool_metadata
 from appliance.formats.markdown_lines import DATED, TIMED, FencedCode, TurnOpener, clock_of, day_of, parse_opener
 from appliance.formats.markdown_shapes import DOCUMENT_CONFIDENCE, ShapeVerdict, TranscriptShapes, verdict_of
 from appliance.formats.records import metadata_of
@@ -27,11 +28,13 @@ from appliance.formats.whatsapp_lines import DateOrderEvidence, HeaderStyle, Ord
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
 
 _MAX_TITLE_CHARACTERS = 300
+_DATED_SIDES = 0.97
+_OPENING_LINES = 60
 
-_OTHER_FORMAT = re.compile(r"\s*(?:[{]|\[\s*[{\"\[]|<!|<\?xml|<html|%PDF|BEGIN:|From \S+ )", re.IGNORECASE)
+_OTHER_FORMAT = re.compile(r"\s*(?:[{]|\[\s*[{\"\[]|<!(?!--)|<\?xml|<html|%PDF|BEGIN:|From \S+ )", re.IGNORECASE)
 _DOCUMENTS = re.compile(
-    r"(?:^|/)(?:readme|changelog|contributing|license|licence|todo|agents|claude|skill|security|code_of_conduct)"
-    r"(?:[._-][^/]*)?$",
+    r"(?:^|/)(?:(?:readme|changelog|contributing|license|licence|todo|security|code_of_conduct)(?:[._-][^/]*)?"
+    r"|(?:agents|claude|skill|gemini)(?:\.local)?\.[^./]*)$",
     re.IGNORECASE,
 )
 _RULE = re.compile(r"\s*(?:(?:-\s*){3,}|(?:\*\s*){3,}|(?:_\s*){3,})")
@@ -40,6 +43,16 @@ _LINK = re.compile(
     r"https?://(?:www\.)?(?:chatgpt\.com|chat\.openai\.com|claude\.ai|gemini\.google\.com|grok\.com"
     r"|chat\.deepseek\.com|www\.perplexity\.ai)/[\w/.-]*?(?P<id>[0-9a-f]{8}[0-9a-f-]{8,})"
 )
+# SpecStory: the program, the session's id and its beginning.
+_SESSION = re.compile(r"<!-- \S.{0,40}? Session (?P<id>[\w-]{8,}) \((?P<time>[^)]*)\) -->\s*", re.IGNORECASE)
+_INSERTED = re.compile(
+    r"^<tool-use\b[^>\n]*?(?:data-tool-name=\"(?P<tool>[^\"\n]*)\")[^>\n]*>(?P<call>.*?)</tool-use>[ \t]*$"
+    r"|^<think>(?P<thought>.*?)</think>[ \t]*$",
+    re.DOTALL | re.MULTILINE,
+)
+_TOOL_USE = re.compile(r"Tool use: \*\*(?P<tool>[^*\n]+)\*\*")
+_MARKUP = re.compile(r"</?(?:details|summary)[^>\n]*>")
+_COMMENT = re.compile(r"<!--.*-->\s*")
 _CREATED = re.compile(
     r"[*_>\s-]*(?:created|date|started|erstellt|datum|fecha|creado|créé|data)(?: (?:on|at|am|le|el))?[*_]*:[*_]*"
     r"\s*(?P<time>\S.{0,60}?)",
@@ -59,6 +72,8 @@ class _TranscriptSurvey:
     earliest_hour: int = 23
     has_half_markers: bool = False
     aider: aider.AiderDialect = field(default_factory=aider.AiderDialect)
+    opening: list[str] = field(default_factory=list)
+    has_session_marks: bool = False
 
     @property
     def may_be_12_hour(self) -> bool:
@@ -79,11 +94,16 @@ def matches(head: DocumentHead) -> float:
     if head.tables or _OTHER_FORMAT.match(head.text):
         return 0.0
     survey = _survey(enumerate(head.text.removesuffix("\n").split("\n"), 1))
-    if survey.aider.starts:
+    if survey.aider.starts or _is_aider(head.name, survey) or markdown_dialects.dialect_of(survey.opening):
         return 0.97
     verdict = verdict_of(survey.shapes)
-    if verdict is None or verdict.shape == "dated":
+    if verdict is None or (verdict.shape == "dated" and not verdict.names_only_sides):
         return 0.0
+    if verdict.shape == "dated":
+        # Messengers write such lines too, with people's names.
+        return max(verdict.score, _DATED_SIDES)
+    if survey.has_session_marks:
+        return 0.95
     return min(verdict.score, DOCUMENT_CONFIDENCE) if _DOCUMENTS.search(head.name) else verdict.score
 
 
@@ -98,17 +118,37 @@ def parse(document: Document) -> Iterator[Record]:
         yield CP1252_NOTE
     problems: list[InputProblem] = []
     lines = collect_lines(document, encoding, problems)
-    if survey.aider.starts:
+    if survey.aider.starts or _is_aider(document.name, survey):
         for record in aider.parse(lines, survey.aider):
             yield from problems
             problems.clear()
             yield record
+    elif dialect := markdown_dialects.dialect_of(survey.opening):
+        yield from markdown_dialects.parse(document.name, lines, dialect)
     elif (verdict := verdict_of(survey.shapes)) is None:
         yield InputProblem("", "no line begins a speaker's turn; no messages", harmless=True)
         yield from (line for line in json_stream.lines(document) if isinstance(line, InputProblem))
     else:
-        yield from _transcript(document.name, lines, survey, verdict, problems)
+        for session_lines in _sessions(lines):
+            yield from _transcript(document.name, session_lines, survey, verdict, problems)
     yield from problems
+
+
+def _is_aider(name: str, survey: _TranscriptSurvey) -> bool:
+    """Whether the name is that of Aider's history, which may begin within a session."""
+    return name.endswith(".aider.chat.history.md") and survey.aider.prompts > 0
+
+
+def _sessions(lines: _Lines) -> Iterator[_Lines]:
+    """The lines of each session of a file: SpecStory marks where one begins, and may put several into a file."""
+    marks = 0
+
+    def session_of(item: tuple[int, str]) -> int:
+        nonlocal marks
+        marks += _SESSION.fullmatch(item[1]) is not None
+        return max(1, marks)
+
+    return (group for _, group in groupby(lines, session_of))
 
 
 def _survey(lines: Iterable[tuple[int, str]]) -> _TranscriptSurvey:
@@ -124,6 +164,9 @@ def _survey(lines: Iterable[tuple[int, str]]) -> _TranscriptSurvey:
         if not survey.fences.is_inside:
             in_code.clear()
         filled += bool(line.strip())
+        if len(survey.opening) < _OPENING_LINES:
+            survey.opening.append(line)
+        survey.has_session_marks |= _SESSION.fullmatch(line) is not None
         if not inside:
             survey.aider.observe(line)
             if stamp := markdown_lines.whole_time(line):
@@ -169,7 +212,7 @@ def _transcript(
     opening = list(islice(turns, 2))
     session = _session_id(opening, preamble)
     title, introduction = _title(preamble)
-    records = (_message(session, turn, verdict, orders) for turn in chain(opening, turns))
+    records = (record for turn in chain(opening, turns) for record in _messages(session, turn, verdict, orders))
     first = next(records, None)
     created = first.sent_at if isinstance(first, MessageRecord) else None
     has_times = created is not None
@@ -218,6 +261,31 @@ def _turns(
         yield turn
 
 
+def _messages(
+    session: str, turn: _TranscriptTurn, verdict: ShapeVerdict, orders: dict[HeaderStyle, Order]
+) -> Iterator[MessageRecord | InputProblem]:
+    """The message of a turn, and its reasoning and calls where they stand in elements of their own."""
+    message = _message(session, turn, verdict, orders)
+    if isinstance(message, InputProblem) or message.role != "assistant":
+        yield message
+        return
+    if found := _TOOL_USE.match(message.text):
+        yield replace(message, role="tool", author=found["tool"], metadata=tool_metadata("call", found["tool"]))
+        return
+    if "</t" not in message.text:
+        yield message
+        return
+    own = _INSERTED.sub("\n", message.text).strip("\n")
+    if own.strip():
+        yield replace(message, text=re.sub(r"\n{3,}", "\n\n", own))
+    for found in _INSERTED.finditer(message.text):
+        name = found["tool"] or ""
+        metadata = tool_metadata("call" if name else "reasoning", name)
+        text = _MARKUP.sub("", found["call"] or found["thought"] or "").strip("\n ")
+        if text:
+            yield replace(message, role="tool", text=text, author=name or None, metadata=metadata)
+
+
 def _message(
     session: str, turn: _TranscriptTurn, verdict: ShapeVerdict, orders: dict[HeaderStyle, Order]
 ) -> MessageRecord | InputProblem:
@@ -255,6 +323,9 @@ def _text_bounds(lines: list[str], start: int = 0) -> tuple[int, int]:
 
 def _title(preamble: list[str]) -> tuple[str | None, str]:
     """The conversation's title, and the rest of the text before the first turn."""
+    if any(map(_SESSION.fullmatch, preamble)):
+        # Its heading is a time.
+        preamble = [line for line in preamble if not _COMMENT.fullmatch(line) and read_time(line.lstrip("# ")) is None]
     for n, line in enumerate(preamble):
         if len(line) <= _MAX_TITLE_CHARACTERS and (found := _TITLE.fullmatch(line.strip())):
             rest = preamble[:n] + preamble[n + 1 :]
@@ -270,9 +341,10 @@ def _title(preamble: list[str]) -> tuple[str | None, str]:
 def _conversation_time(preamble: list[str], name: str) -> datetime | None:
     """The time that the text above the first turn gives for the conversation, else the day in the file's name."""
     for line in preamble:
-        if (found := _CREATED.fullmatch(line.strip())) is None:
+        if (found := _SESSION.fullmatch(line) or _CREATED.fullmatch(line.strip())) is None:
             continue
         stamp = found["time"].strip("*_ ")
+        stamp = markdown_lines.with_colons(stamp)
         when = read_time(stamp)
         if when is None and (head := markdown_lines.parse_dated(stamp)) is not None:
             evidence = DateOrderEvidence()
@@ -289,7 +361,7 @@ def _conversation_time(preamble: list[str], name: str) -> datetime | None:
 def _session_id(first: list[_TranscriptTurn], preamble: list[str]) -> str:
     """The conversation's own id if the preamble links to it, else a hash of its first turns."""
     for line in preamble:
-        if found := _LINK.search(line):
+        if found := _LINK.search(line) or _SESSION.fullmatch(line):
             return f"markdown:{found['id']}"
     parts: list[str] = []
     for turn in first:

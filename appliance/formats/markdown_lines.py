@@ -24,7 +24,8 @@ _NAME = r"[^\s:*_#|<>\[\](){}`=\"][^:*#|<>\[\]{}`=\"\n]{0,60}?"
 _HEADING = re.compile(r"(?P<level>#{1,6})\s+(?P<label>\S.{0,100}?)\s*#*\s*")
 _BOLD = re.compile(
     rf"(?P<em>_?)\*\*(?:\[(?P<before>{_STAMP})\]\s*)?(?P<label>[^*\n]{{1,80}}?)\*\*(?P=em)"
-    rf"(?:\s+\((?P<paren>{_STAMP})\)|\s+(?P<dash>{_STAMP})(?=\s+[-\u2013\u2014]\s))?"
+    rf"(?:\s+\((?P<paren>{_STAMP})\)|\s+(?P<dash>{_STAMP})(?=\s+[-\u2013\u2014]\s)"
+    rf"|\s+[-\u2013\u2014]\s+(?P<after>{_DATED})\s*$)?"
     r"(?P<mark>:|\s+[-\u2013\u2014](?=\s)|)(?:\s(?P<rest>.*))?"
 )
 _BRACKET = re.compile(rf"\[(?P<time>{_CLOCK})\]\s+(?P<name>@[^\s:]+:[^\s:]+(?::\d+)?|{_NAME}):(?:\s(?P<rest>.*))?")
@@ -36,7 +37,7 @@ _PAREN_CLOCK = re.compile(rf"(?P<name>{_NAME})\s[(\[](?P<time>{_CLOCK})[)\]]:?(?
 _BRACKETED = re.compile(r"\[(?P<name>[^\[\]\n:]{1,40})\]:?(?:\s+(?P<rest>.*))?")
 _NICK = re.compile(r"<(?P<name>[^<>\s/]{1,40})>\s(?P<rest>.*)")
 _COLON = re.compile(rf"(?P<name>{_NAME}):(?:\s+(?P<rest>.*))?")
-_TRAILING_TIME = re.compile(rf"\s*[(\u2013\u2014-]\s*(?P<time>{_STAMP})\)?$")
+_TRAILING_TIME = re.compile(rf"\s*(?:[(\u2013\u2014-]|\([^()]*\s)\s*(?P<time>{_STAMP})\)?$")
 _TRAILING_NOTE = re.compile(r"\s*\([^()]*\)$")
 _ORNAMENT = re.compile(r"^[\W_]+|[\s:*_~\ufe0f]+$")
 _SAID_SUFFIX = re.compile(r".* (?:said|says|sagte|dijo|a dit)", re.IGNORECASE)
@@ -54,10 +55,11 @@ _WHOLE_TIME = re.compile(
 )
 
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:\s?(?:UTC|GMT|Z)|[+-]\d{2}:?\d{2})?")
+_NAMED_TIME = re.compile(r"(?<=\d)[_T](\d\d)-(\d\d)-(\d\d)(?=Z|[+-]\d\d:?\d\d|$)")
 _UTC = re.compile(r"\s?(?:UTC|GMT|Z)$")
 
 DATED = frozenset({"name, time", "name (time)", "dated"})
-TIMED = frozenset({"bold (time)", "bold time -", "[time] bold", "[time] name", "name (clock)"}) | DATED
+TIMED = frozenset({"bold (time)", "bold - time", "bold time -", "[time] bold", "[time] name", "name (clock)"}) | DATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +135,8 @@ def _bold(line: str) -> TurnOpener | None:
     ):
         if found[group]:
             return TurnOpener(shape, name, found[group], rest) if is_complete else None
+    if found["after"]:
+        return TurnOpener("bold - time", name, found["after"], "")
     if not has_colon and (rest or found["mark"]):
         return None
     name, stamp = _label(label)
@@ -175,6 +179,11 @@ def day_of(line: str) -> date | None:
         except ValueError:
             continue
     return None
+
+
+def with_colons(stamp: str) -> str:
+    """A time as it stands in files' names, with colons: "2026-03-23T21-37-57Z"."""
+    return _NAMED_TIME.sub(r" \1:\2:\3", stamp)
 
 
 def day_in(name: str) -> date | None:

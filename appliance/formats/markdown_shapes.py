@@ -86,6 +86,12 @@ class ShapeVerdict:
     lines: int
     levels: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def names_only_sides(self) -> bool:
+        """Whether the speakers are a person and an assistant by words that are no names."""
+        sides = {words.side_of(name) for name in self.names if not words.is_loose(name)}
+        return {"user", "assistant"} <= sides and all(words.side_of(name) is not None for name in self.names)
+
     def is_opened_by(self, opener: TurnOpener) -> bool:
         """Whether this opener begins a turn."""
         return opener.name in self.names and opener.shape == self.levels.get(opener.name, self.shape)

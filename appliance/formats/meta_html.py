@@ -15,21 +15,27 @@ from appliance.formats.html_pages import HtmlElement
 from appliance.formats.json_fields import made_id, unreadable_time, with_attachments
 from appliance.formats.meta_words import folder_id, is_notice, is_thread_file, read_date
 from appliance.formats.records import metadata_of
+from appliance.formats.timestamps import is_newest_first
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _PAGE = re.compile(r'class="[^"]*(?:\b_a6-[a-z]\b|\b_a7[0-9a-z]{2}\b|\b_2le[a-z]\b|uiBoxWhite|message_header)')
 _OLD = re.compile(r'class="message_header"')
 _MAX_NAME_CHARACTERS = 200
+_REACTION_TIME = re.compile(r"\s*\([^()]*\d[^()]*\)\s*$")
 _EMOJI_FIRST = re.compile(r"([^\w\s]+)\s*(.*)", re.DOTALL)
 
 
 def match_page(head: DocumentHead) -> float:
     """The confidence that a document is a page of a thread; posts and comments have the same markup."""
     start = head.text.lstrip("\ufeff \t\r\n")[:100].lower()
-    if not start.startswith(("<!doctype html", "<html", "<div")) or not _PAGE.search(head.text):
+    if not start.startswith(("<!doctype html", "<html", "<div")):
         return 0.0
-    if _OLD.search(head.text) or is_thread_file(head.name) or "Participants:" in head.text:
+    has_classes = _PAGE.search(head.text) is not None
+    is_named = is_thread_file(head.name) or "Participants:" in head.text
+    if has_classes and (is_named or _OLD.search(head.text)):
         return 0.9
+    if not has_classes and not is_named:
+        return 0.0
     data = head.text.encode("utf-8", "replace")
     page = Document(head.name, len(data), lambda: io.BytesIO(data))
     senders = [
@@ -38,6 +44,9 @@ def match_page(head: DocumentHead) -> float:
         if isinstance(element, HtmlElement)
         for sender, _, _ in map(_parts, _messages(element))
     ]
+    # Class names change from year to year; a page that is named as a thread's needs none.
+    if is_named:
+        return 0.85 if any(senders) else 0.0
     return 0.6 if len(senders) > 2 and len(set(senders)) < len(senders) else 0.0
 
 
@@ -65,13 +74,16 @@ def parse(document: Document) -> Iterator[Record]:
             yield from _old_thread(element, begun)
         else:
             session = folder_id(document.name)
-            for message in _messages(element):
-                sender, body, time = _parts(message)
+            messages = [(message.line, *_parts(message)) for message in _messages(element)]
+            # Times have no seconds, so that the order of the page decides within a minute.
+            if is_newest_first(read_date(time.text()) for _, _, _, time in messages):
+                messages.reverse()
+            for line, sender, body, time in messages:
                 session = session or made_id("meta", title, *([] if title else [sender, body.text()]))
                 if session not in begun:
                     begun.add(session)
                     yield SessionRecord(session, title)
-                yield from _message(session, sender, body, time.text(), f"line {message.line}")
+                yield from _message(session, sender, body, time.text(), f"line {line}")
         if isinstance(element, HtmlElement) and not element.is_complete:
             yield InputProblem(f"line {element.line}", "the page is cut off or damaged; the intact part was imported")
     if not begun:
@@ -112,7 +124,7 @@ def _message(session: str, sender: str, body: HtmlElement, time: str, where: str
     items = (
         _EMOJI_FIRST.fullmatch(e.text().removeprefix("- ").strip()) for e in body.find_all(lambda e: e.tag == "li")
     )
-    reactions = [{"emoji": item[1], "by": item[2].strip()} for item in items if item]
+    reactions = [{"emoji": item[1], "by": _REACTION_TIME.sub("", item[2]).strip()} for item in items if item]
     files = _files(body)
     words = (_without_list_elements(body) if reactions else body).text()
     text = with_attachments(words, files)

@@ -56,7 +56,8 @@ _DATES = tuple(
     re.compile(pattern + _DATE_CLOCK_GAP + _CLOCK, re.I)
     for pattern in (
         r"(?P<word>[^\W\d]+)\.?\s+(?P<day>\d{1,2}),?\s+(?P<year>\d{4})",
-        r"(?P<day>\d{1,2})\.?\s+(?:de\s+)?(?P<word>[^\W\d]+)\.?,?\s+(?:de\s+)?(?P<year>\d{4})",
+        r"(?P<day>\d{1,2})\.?\s+(?:de\s+)?(?P<word>[^\W\d]+)\.?,?\s+(?:de\s+)?(?P<year>\d{4})(?:\s*[гр]\.)?",
+        r"(?P<year>\d{4})\s?[年년]\s?(?P<month>\d\d?)\s?[月월]\s?(?P<day>\d\d?)\s?[日일]",
         r"(?P<year>\d{4})[-/.](?P<month>\d\d?)[-/.](?P<day>\d\d?)",
         r"(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4}|\d\d)",
         r"(?P<day>\d{1,2})[/-](?P<month>\d{1,2})[/-](?P<year>\d{4}|\d\d)",
@@ -109,7 +110,7 @@ def read_date(text: str) -> datetime | None:
         if found is None:
             continue
         parts = found.groupdict()
-        month = _month(parts["word"]) if parts.get("word") else int(parts["month"])
+        month = month_number(parts["word"]) if parts.get("word") else int(parts["month"])
         day, year, hour = int(parts["day"]), int(parts["year"]), int(parts["hour"])
         if month is None:
             continue
@@ -127,7 +128,8 @@ def read_date(text: str) -> datetime | None:
     return None
 
 
-def _month(word: str) -> int | None:
+def month_number(word: str) -> int | None:
+    """The number of a month by its name, or a beginning of it, in the main languages."""
     name = word.lower()
     return next((_MONTHS[name[:size]] for size in range(len(name), 2, -1) if name[:size] in _MONTHS), None)
 

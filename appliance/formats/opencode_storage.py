@@ -10,14 +10,18 @@ message is missing is read by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC
 from typing import Any, Literal
 
 from appliance.formats import agent_logs
 from appliance.formats.agent_logs import LogEntry
+from appliance.formats.agent_shapes import time_of
 from appliance.formats.base import Document
-from appliance.formats.json_fields import as_dict, as_text
+from appliance.formats.json_fields import as_dict, as_text, first_text
+from appliance.formats.timestamps import read_time
 from appliance.types import InputProblem
 
+_DATES = frozenset({"time", "createdAt", "created_at"})
 Kind = Literal["session", "message", "part"]
 
 # Where the files of another kind lie, seen from one: in the present layout and in the earlier one.
@@ -39,11 +43,20 @@ def kind_of(data: dict[str, Any], name: str) -> Kind | None:
     if "id" not in data or "info" in data:
         return None
     if "role" in data:
-        is_message = "sessionID" in data and "created" in time and not {"content", "parts", "text"} & data.keys()
+        # The folders tell what older and other programs' files leave out.
+        is_placed = folders[-2:-1] == ["message"] and bool(_DATES & data.keys())
+        is_placed = is_placed or ("sessionID" in data and "created" in time)
+        is_message = is_placed and not {"content", "parts", "text"} & data.keys()
         return "message" if is_message else None
     if "type" in data:
         in_parts = "part" in folders[-3:]
         return "part" if ("messageID" in data and in_parts) or ("sessionID" in data and in_parts) or in_parts else None
+    if (
+        folders[-2:-1] == ["session"]
+        and {"projectID", "projectId", "directory"} & data.keys()
+        and "messages" not in data
+    ):
+        return "session"
     if "created" in time and {"projectID", "directory", "title"} & data.keys() and "messages" not in data:
         return "session" if "session" in folders[-2:] or {"projectID", "version"} <= data.keys() else None
     return None
@@ -56,15 +69,15 @@ def assembled(document: Document, data: dict[str, Any], kind: Kind) -> Iterator[
         messages: list[tuple[float, str, dict[str, Any]]] = []
         problems: list[InputProblem] = []
         for message in _objects(document, _MESSAGES["session"], problems, id=identity):
-            created = as_dict(message.get("time")).get("created")
-            order = float(created) if isinstance(created, int | float) else 0.0
+            when = read_time(time_of(message), UTC)
+            order = when.timestamp() if when else 0.0
             parts = _parts(document, "session", identity, message, problems)
             messages.append((order, as_text(message.get("id")), {"info": message, "parts": parts}))
         messages.sort(key=lambda one: one[:2])
         yield from problems
         yield LogEntry(data | {"messages": [message for *_, message in messages]}, "")
     elif kind == "message":
-        session = as_text(data.get("sessionID"))
+        session = first_text(data, "sessionID", "sessionId") or document.name.replace("\\", "/").split("/")[-2]
         if session in _known_ids(document, _SESSIONS["message"]):
             yield _read_with("session")
             return

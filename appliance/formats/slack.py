@@ -23,6 +23,7 @@ from appliance.types import AttachedFile, IdentityKind, InputProblem, MessageRec
 
 _TS = re.compile(r"\d{9,11}\.\d{3,6}", re.ASCII)
 _FIRST_KEYS = (("client_msg_id", "type"), ("user", "type"), ("type", "subtype"), ("subtype", "type"))
+_CHANNEL_KEYS = frozenset({"channel_id", "name", "thread_ts"})
 _USERS = ("users.json", "org_users.json")
 _CHANNELS = ("channels.json", "groups.json", "dms.json", "mpims.json")
 
@@ -41,9 +42,11 @@ _SHARED_ID = re.compile(r"[CDG][A-Z0-9]{7,}")
 
 def matches(head: DocumentHead) -> float:
     """The confidence that this is a day of a channel: a list of messages with a ``ts``."""
-    if not head.text.lstrip("\ufeff \t\r\n").startswith("["):
-        return 0.0
     records = [record for record in json_stream.preview(head.text) if isinstance(record, dict)]
+    if not head.text.lstrip("\ufeff \t\r\n").startswith("["):
+        # slackdump writes a channel as one object, and slackdump and the API write single messages.
+        is_channel = len(records) == 1 and _CHANNEL_KEYS & records[0].keys() and "messages" in records[0]
+        records = [r for r in as_list(records[0]["messages"]) if isinstance(r, dict)] if is_channel else records[:1]
     found = sum(
         record.get("type") == "message" and bool(_TS.fullmatch(as_text(record.get("ts")))) for record in records
     )
@@ -70,6 +73,9 @@ def parse(document: Document) -> Iterator[Record]:
             yield value
             continue
         where, data = f"line {value.line}", value.data
+        if isinstance(data, dict) and isinstance(data.get("messages"), list) and "ts" not in data:
+            yield from _whole_channel(data, day, where)
+            continue
         if problem := json_fields.object_problem(data, where, "message"):
             yield problem
         elif data.get("type", "message") != "message":
@@ -83,6 +89,17 @@ def parse(document: Document) -> Iterator[Record]:
             yield from _message(channel.id, data, day, where)
     for kind, count in sorted(day.skipped.items()):
         yield InputProblem("", f"skipped {counted(count, 'record')} without text ({kind})", harmless=True)
+
+
+def _whole_channel(data: dict[str, Any], day: _SlackDay, where: str) -> Iterator[Record]:
+    """The messages of a channel that slackdump wrote as one object; a thread's first message holds its replies."""
+    messages = [as_dict(entry) for entry in data["messages"]]
+    first = messages[0] if messages else {}
+    session = first_text(data, "channel_id") or json_fields.made_id("slack", data.get("name"), first.get("ts"))
+    yield SessionRecord(session, as_text(data.get("name")) or day.titles.get(session))
+    for number, message in enumerate(messages, 1):
+        for reply in (message, *map(as_dict, as_list(message.get("slackdump_thread_replies")))):
+            yield from _message(session, reply, day, f"{where}, message {number}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,9 +269,10 @@ def _element_text(element: Any, day: _SlackDay, depth: int) -> str:
 
 
 def _read_lists(document: Document, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
-    """The entries of the lists in the parent folder. Damage there costs names, but no messages."""
+    """The entries of the lists in the parent folder (slackdump: beside the file). Damage there costs names, but no
+    messages."""
     for name in names:
-        table = document.context.find(f"../{name}")
+        table = document.context.find(f"../{name}") or document.context.find(name)
         for value in json_stream.records(table) if table else ():
             if not isinstance(value, InputProblem) and isinstance(value.data, dict):
                 yield value.data
@@ -265,9 +283,10 @@ def _profiles(document: Document) -> dict[str, str]:
     names: dict[str, str] = {}
     for value in json_stream.records(document, _FIRST_KEYS):
         data = {} if isinstance(value, InputProblem) else as_dict(value.data)
-        profile, user = as_dict(data.get("user_profile")), as_text(data.get("user"))
-        if user and user not in names and (name := _name(profile, profile)):
-            names[user] = name
+        for message in map(as_dict, as_list(data.get("messages")) or [data]):
+            profile, user = as_dict(message.get("user_profile")), as_text(message.get("user"))
+            if user and user not in names and (name := _name(profile, profile)):
+                names[user] = name
     return names
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
 
 from appliance.formats import json_stream
 from appliance.formats import text as texts
@@ -52,3 +54,69 @@ def text_lines(document: Document) -> Iterator[tuple[int, str] | InputProblem]:
 
 def _undecodable(number: int) -> InputProblem:
     return InputProblem(f"line {number}", "bytes that are not UTF-8 were replaced by U+FFFD")
+
+
+@dataclass(slots=True)
+class TextEntry:
+    """A message of a text file: where its first line is, what that says, and the lines of its text. ``author`` is None
+    for a notice of the app."""
+
+    number: int
+    author: str | None
+    sent: datetime | None
+    lines: list[str]
+
+    @property
+    def text(self) -> str:
+        """The lines without blank ones at the end, which belong to the file."""
+        lines = list(self.lines)
+        while len(lines) > 1 and not lines[-1].strip():
+            lines.pop()
+        return "\n".join(lines)
+
+
+def csv_rows(document: Document) -> Iterator[tuple[int, list[str]] | InputProblem]:
+    """The rows of a table with commas, each with the number of its first line; the header too. A field may hold commas,
+    quotation marks (doubled) and several lines, if it stands in quotation marks."""
+    fields: list[str] = []
+    # The pieces of a field in quotation marks that is not closed yet.
+    pieces: list[str] | None = None
+    first = 1
+    for line in text_lines(document):
+        if isinstance(line, InputProblem):
+            yield line
+            continue
+        number, text = line
+        if pieces is None:
+            text = text.removeprefix("\ufeff")
+            if not text.strip():
+                continue
+            first, fields = number, []
+        else:
+            pieces.append("\n")
+        at = 0
+        while True:
+            if pieces is None and text.startswith('"', at):
+                pieces, at = [], at + 1
+            if pieces is None:
+                end = text.find(",", at)
+                fields.append(text[at : end if end >= 0 else len(text)])
+            else:
+                mark = text.find('"', at)
+                if mark < 0:
+                    pieces.append(text[at:])
+                    break
+                if text[mark + 1 : mark + 2] not in ("", ","):
+                    # A doubled mark is one; a single one within a field is text.
+                    pieces.append(text[at : mark + 1])
+                    at = mark + (2 if text[mark + 1] == '"' else 1)
+                    continue
+                fields.append("".join((*pieces, text[at:mark])))
+                pieces, end = None, mark + 1 if mark + 1 < len(text) else -1
+            if end < 0:
+                yield first, fields
+                break
+            at = end + 1
+    if pieces is not None:
+        yield InputProblem(f"line {first}", "the file ends within a field in quotation marks; its text was imported")
+        yield first, [*fields, "".join(pieces)]

@@ -21,7 +21,7 @@ from appliance.types import InputProblem, MessageRecord
 
 _JSON = re.compile(r"\{|\[\s*[{\[]")
 # Neither JSON nor pages.
-_LINE_FORMATS = frozenset({"whatsapp", "irc", "markdown", "mail", "imessage"})
+_LINE_FORMATS = frozenset({"whatsapp", "irc", "markdown", "mail", "imessage", "kakaotalk", "line"})
 _MAX_RECORDS = 20_000
 # So much of the sentences must be found in the messages. Titles and captions of a page are none.
 _MIN_JSON_COVERAGE = 0.9

@@ -56,11 +56,19 @@ def matches(head: DocumentHead) -> float:
     levels = sum(_LOG_LEVEL.match(rest) is not None for rest in rests)
     if named == 0 or levels > count // 2:
         return 0.3
+    if style.ends_with_colon and (style.long_year == -1 or not _is_conversation(rests)):
+        return 0.3
     if style.bracket and not style.seconds:
         # Between brackets the app writes seconds; without them, this may be another program's log.
         return 0.55
     early = 0.15 if first <= 2 else 0.0
     return min(0.9, 0.5 + early + 0.05 * min(count, 5))
+
+
+def _is_conversation(rests: list[str]) -> bool:
+    """Whether most lines have a name behind the date, and more than one name; logs have a date and a colon, too."""
+    names = Counter(found[0] for rest in rests if (found := _name_candidates(rest)))
+    return names.total() * 2 > len(rests) and len(names) > 1
 
 
 @dataclass(slots=True)
@@ -150,6 +158,7 @@ def _people_title(names: Counter[str]) -> str | None:
 def _survey(document: Document) -> _WhatsAppSurvey:
     survey = _WhatsAppSurvey(encoding=texts.encoding_of(document))
     styles: dict[HeaderStyle, tuple[DateOrderEvidence, Counter[str]]] = {}
+    previous: HeaderStyle | None = None
     for line in json_stream.lines(document):
         if isinstance(line, InputProblem):
             continue
@@ -159,11 +168,13 @@ def _survey(document: Document) -> _WhatsAppSurvey:
         if head is None:
             continue
         if (seen := styles.get(head.style)) is None:
-            if not any(head.to_date(order) for order in whatsapp_lines.ORDERS):
+            if head.has_year and not any(head.to_date(order) for order in whatsapp_lines.ORDERS):
                 continue
             seen = styles[head.style] = DateOrderEvidence(), Counter()
         evidence, names = seen
         evidence.add(head, number)
+        evidence.runs += head.style != previous
+        previous = head.style
         if len(names) < _MAX_NAMES:
             for name in _name_candidates(head.rest):
                 names[name] += 1
@@ -183,11 +194,19 @@ def _entries(
 ) -> Iterator[_WhatsAppEntry]:
     """The file split at its headers, every line in one entry; problems are appended to ``problems``."""
     entry = _WhatsAppEntry(1, None, None, [])
+    last: datetime | None = None
     for number, text in collect_lines(document, encoding, problems):
         head = parse_header(text)
         order = orders.get(head.style) if head else None
-        sent = head.to_datetime(order) if head and order else None
-        rest = head.rest if head is not None and sent is not None else None
+        sent, rest = None, None
+        if head is not None and order is not None:
+            sent = head.to_datetime(order) if head.has_year else head.to_datetime_after(last and last.date())
+            rest = head.rest if sent is not None or not head.has_year else None
+            if sent is None and rest is not None and last is None and entry.rest is None:
+                problems.append(
+                    InputProblem(f"line {number}", "the dates have no year; times are left open", harmless=True)
+                )
+            last = sent or last
         if rest is None and (broken := whatsapp_lines.parse_broken_header(text)) and broken[0] in orders:
             where = f"line {number}"
             exists = head is not None and any(map(head.to_date, whatsapp_lines.ORDERS))
@@ -227,7 +246,7 @@ def _message(session: str, entry: _WhatsAppEntry, names: Counter[str]) -> Messag
     plain = text.lstrip(MARKS) if marked else text
     if author is None:
         return MessageRecord(session, "system", plain, sent_at=sent, where=where)
-    name = _clean_name(author)
+    name = _clean_name(author) or None
     metadata: dict[str, Any] = {}
     if text.endswith(">") and (edited := words.EDITED.search(text)):
         metadata["edited"] = True
@@ -242,7 +261,8 @@ def _message(session: str, entry: _WhatsAppEntry, names: Counter[str]) -> Messag
         metadata["attachments"] = [{"name": file} for file in files]
         text = plain
     elif len(plain) <= _MAX_NOTICE_CHARACTERS and (
-        words.is_notice(plain) or ((marked or plain.startswith(name)) and words.is_event(plain, marked=marked))
+        words.is_notice(plain)
+        or ((marked or (name and plain.startswith(name))) and words.is_event(plain, marked=marked))
     ):
         return MessageRecord(session, "system", plain, author=name, sent_at=sent, where=where)
     return MessageRecord(session, "user", text, None, name, sent, None, metadata, where)
@@ -257,7 +277,9 @@ def _files(text: str) -> list[str]:
 def _author(rest: str, names: Counter[str]) -> tuple[str | None, str]:
     """The name before the colon (None if the line has no name) and the text after it.
 
-    A name may itself contain a colon: then every line of that person continues in the same way."""
+    A name may itself contain a colon: then every line of that person continues in the same way. It may be empty."""
+    if rest.startswith(": "):
+        return "", rest[2:]
     candidates = _name_candidates(rest)
     if not candidates:
         return _bare_name(rest, names, len(rest))
@@ -293,7 +315,8 @@ def _bare_name(rest: str, names: Counter[str], end: int) -> tuple[str | None, st
 
 def _name_candidates(rest: str) -> list[str]:
     """The texts before the first three colons that are followed by a space or the end of the line."""
-    at = rest.find(":")
+    # A name may begin with a colon.
+    at = rest.find(":", 1)
     if not 0 < at <= _MAX_NAME_CHARACTERS:
         return []
     # At the end of the line the slice is empty, and "" is in every string.

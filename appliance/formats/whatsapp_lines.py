@@ -11,11 +11,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from appliance.formats.whatsapp_words import AM, CLOCK_WORDS, PM
+from appliance.formats.meta_words import month_number
+from appliance.formats.whatsapp_words import AM, CLOCK_WORDS, NIGHT, PM
 from appliance.types import InputProblem
 
 Order = Literal["dmy", "mdy", "ymd"]
@@ -23,11 +24,15 @@ ORDERS: tuple[Order, ...] = ("dmy", "mdy", "ymd")
 
 MARKS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff\u061c"
 _M = f"[{MARKS}]*"
-_HALF_DAY = "|".join(re.escape(word).replace(r"\ ", r"\s?") for word in sorted({*AM, *PM}, key=len, reverse=True))
+_HALF_DAY = "|".join(
+    re.escape(word).replace(r"\ ", r"\s?") for word in sorted({*AM, *PM, *NIGHT}, key=len, reverse=True)
+)
 _CLOCK = "|".join(re.escape(word) for word in sorted(CLOCK_WORDS, key=len, reverse=True))
 
+# "R4" is the fourth year of the Japanese era Reiwa.
+_ERA = "(?:R|令和)?"
 _DATE = (
-    rf"(?P<a>\d{{1,4}}){_M}(?P<sep>[./\-]){_M}\s?(?P<b>\d{{1,2}}){_M}(?P=sep){_M}\s?(?P<c>\d{{1,4}})\.?"
+    rf"(?P<a>{_ERA}\d{{1,4}}){_M}(?P<sep>[./\-]){_M}\s?(?P<b>\d{{1,2}}){_M}(?P=sep){_M}\s?(?P<c>{_ERA}\d{{1,4}})\.?"
     rf"(?:\s?(?:г\.|р\.|г|هـ|ه\.ش\.|AP|AH|BE))?{_M}"
 )
 _TIME = (
@@ -37,7 +42,13 @@ _TIME = (
     rf"(?:\s?(?P<after>(?:{_HALF_DAY}))|\s?(?:ч\.?|น\.|Uhr|uur))?{_M}"
 )
 _BETWEEN = rf"(?P<comma>[,،]?){_M}\s{{0,2}}(?:(?P<word>{_CLOCK})\s)?{_M}"
-_END = rf"(?(bracket)\]|\s(?P<dash>[-\u2013\u2014]))(?:{_M}\s|{_M}$|(?<=\])){_M}"
+_END = rf"(?(bracket)\]|(?:\s(?P<dash>[-\u2013\u2014])|(?P<end>:)))(?:{_M}\s|{_M}$|(?<=\])){_M}"
+# Phones of 2013 wrote the month as a word, and no year if it was the current one: "19:23, 28 Aug 2013 - ",
+# "Mar 5, 8:11 PM - ".
+_WORD_DATES = (
+    r"(?P<day>\d{1,2})\.? (?P<month>[^\W\d_]{3,12})\.?(?:,? (?P<year>20\d\d))?",
+    r"(?P<month>[A-Z][a-z]{2,8})\.? (?P<day>\d{1,2})(?:, (?P<year>20\d\d))?",
+)
 
 # The pattern for most phones is tried first, as it is much faster than the general ones.
 _COMMON_HEADER = re.compile(
@@ -45,12 +56,26 @@ _COMMON_HEADER = re.compile(
     r"(\d{1,2})([:.])(\d\d)(?:\7(\d\d))?(?:[ \u202f]([AaPp][Mm]))?"
     rf"(?(1)\]|[ ]-) (?![{MARKS}])"
 )
-_MAY_BE_HEADER = re.compile(rf"{_M}\[?{_M}(?:\d|(?:{_HALF_DAY})\s?\d)", re.IGNORECASE)
+_MAY_BE_HEADER = re.compile(rf"{_M}\[?{_M}(?:\d|(?:{_HALF_DAY})\s?\d|(?:R|令和)\d)", re.IGNORECASE)
 _HEADER_PATTERNS = tuple(
     re.compile(rf"{_M}(?P<bracket>\[)?{_M}{first}{_BETWEEN}{second}{_END}", re.IGNORECASE)
     for first, second in ((_DATE, _TIME), (_TIME, _DATE))
 )
+_MAY_HAVE_WORD = re.compile(r"\[?(?:\d{1,2}(?:\.? [^\W\d]|[:.]\d\d)|[A-Z][a-z]{2,8}\.? \d)")
+_WORD_HEADERS = tuple(
+    re.compile(rf"(?P<bracket>\[)?{first},? {second}(?(bracket)\]| [-\u2013])(?: |$)", re.IGNORECASE)
+    for date_style in _WORD_DATES
+    for first, second in ((_TIME, date_style), (date_style, _TIME))
+)
 _MEDIA_DAY = re.compile(r"\b(?:IMG|VID|AUD|PTT|DOC|STK)-(\d{4})(\d{2})(\d{2})-WA\d+|\b\d+-\w+-(\d{4})-(\d{2})-(\d{2})-")
+
+# In place of the year of a header that has none.
+_NO_YEAR = -1
+# A date without a year that seems to lie further back than this is one of the next year.
+_MAX_BACKWARD_DAYS = 183
+_WORD_SEPARATOR = " "
+_MIN_RUNS = 3
+_REIWA = 2018
 
 # The app appeared in 2009; messages are no older, and none is dated later than next year.
 _FIRST_YEAR = 2009
@@ -79,6 +104,7 @@ class HeaderStyle(NamedTuple):
     seconds: bool
     has_half_days: bool
     clock_first: bool = False
+    ends_with_colon: bool = False
 
 
 class MessageHeader(NamedTuple):
@@ -102,11 +128,28 @@ class MessageHeader(NamedTuple):
     def to_date(self, order: Order) -> date | None:
         return _day(self.numbers, order)
 
+    @property
+    def has_year(self) -> bool:
+        return self.numbers[0] != _NO_YEAR
+
+    def to_datetime_after(self, before: date | None) -> datetime | None:
+        """The local time of a header without a year, which follows a message of ``before``; None if that is unknown."""
+        if before is None:
+            return None
+        _, month, day = self.numbers
+        for year in (before.year, before.year + 1):
+            when = _gregorian(year, month, day)
+            if when is not None and (before - when).days <= _MAX_BACKWARD_DAYS:
+                return datetime.combine(when, time(*self.clock))
+        return None
+
 
 # Cached, because the messages of one day share their date.
 @lru_cache(maxsize=256)
 def _day(numbers: tuple[int, int, int], order: Order) -> date | None:
     a, b, c = numbers
+    if a == _NO_YEAR:
+        return None
     year, month, day = {"dmy": (c, b, a), "mdy": (c, a, b), "ymd": (a, b, c)}[order]
     return _gregorian(year, month, day)
 
@@ -155,16 +198,36 @@ def parse_header(line: str) -> MessageHeader | None:
         frame = _frame(day, separator, bracket is not None, bool(comma), colon, second is not None, half, False)
         return _header(frame, hour, minute, second, half, line[found.end() :])
     # Most lines of long messages stop here.
-    if not _MAY_BE_HEADER.match(line):
-        return None
-    for clock_first, pattern in enumerate(_HEADER_PATTERNS):
-        if found := pattern.match(line):
-            separator, second, half = found["sep"], found["second"], found["before"] or found["after"]
-            day, colon = separator.join((found["a"], found["b"], found["c"])), found["colon"].strip()
-            bracket, comma, seconds = found["bracket"] is not None, bool(found["comma"]), second is not None
-            frame = _frame(day, separator, bracket, comma, colon, seconds, half, bool(clock_first))
-            return _header(frame, found["hour"], found["minute"], second, half, line[found.end() :])
+    if _MAY_BE_HEADER.match(line):
+        for clock_first, pattern in enumerate(_HEADER_PATTERNS):
+            if found := pattern.match(line):
+                half, second = found["before"] or found["after"], found["second"]
+                frame = _frame_of(found, bool(clock_first))
+                return _header(frame, found["hour"], found["minute"], second, half, line[found.end() :])
+    return _parse_word_header(line) if _MAY_HAVE_WORD.match(line) else None
+
+
+def _parse_word_header(line: str) -> MessageHeader | None:
+    """A header whose month is a word; its numbers are year, month and day."""
+    for number, pattern in enumerate(_WORD_HEADERS):
+        found = pattern.match(line)
+        month = month_number(found["month"]) if found else None
+        if found is None or month is None:
+            continue
+        half, second, bracket = found["before"] or found["after"], found["second"], found["bracket"] is not None
+        style = HeaderStyle(bracket, _WORD_SEPARATOR, -1, False, found["colon"].strip(), second is not None,
+                            half is not None, number % 2 == 0)  # fmt: skip
+        numbers = (int(found["year"] or _NO_YEAR), month, int(found["day"]))
+        frame = _HeaderFrame(style, numbers, is_padded=True, has_uppercase_half=False)
+        return _header(frame, found["hour"], found["minute"], second, half, line[found.end() :])
     return None
+
+
+def _frame_of(found: re.Match[str], clock_first: bool) -> _HeaderFrame | None:
+    half = found["before"] or found["after"]
+    day, colon = found["sep"].join((found["a"], found["b"], found["c"])), found["colon"].strip()
+    bracket, comma, seconds = found["bracket"] is not None, bool(found["comma"]), found["second"] is not None
+    return _frame(day, found["sep"], bracket, comma, colon, seconds, half, clock_first, found["end"] is not None)
 
 
 def parse_broken_header(line: str) -> tuple[HeaderStyle, str] | None:
@@ -173,10 +236,7 @@ def parse_broken_header(line: str) -> tuple[HeaderStyle, str] | None:
         return None
     for clock_first, pattern in enumerate(_HEADER_PATTERNS):
         if found := pattern.match(line):
-            half = found["before"] or found["after"]
-            day, colon = found["sep"].join((found["a"], found["b"], found["c"])), found["colon"].strip()
-            bracket, comma, seconds = found["bracket"] is not None, bool(found["comma"]), found["second"] is not None
-            frame = _frame(day, found["sep"], bracket, comma, colon, seconds, half, bool(clock_first))
+            frame = _frame_of(found, bool(clock_first))
             return (frame.style, line[found.end() :]) if frame else None
     return None
 
@@ -192,15 +252,29 @@ class _HeaderFrame(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _frame(
-    day: str, separator: str, bracket: bool, comma: bool, colon: str, seconds: bool, half: str | None, clock_first: bool
+    day: str,
+    separator: str,
+    bracket: bool,
+    comma: bool,
+    colon: str,
+    seconds: bool,
+    half: str | None,
+    clock_first: bool,
+    ends_with_colon: bool = False,
 ) -> _HeaderFrame | None:
-    a, b, c = (part.strip() for part in day.split(separator))
+    a, b, c = (_year_of_era(part.strip()) for part in day.split(separator))
     if len(a) > 2 and len(c) > 2:
         return None
     long_year = -1 if len(a) > 2 else 4 if len(c) > 2 else 2
-    style = HeaderStyle(bracket, separator, long_year, comma, colon, seconds, half is not None, clock_first)
+    has_half = half is not None
+    style = HeaderStyle(bracket, separator, long_year, comma, colon, seconds, has_half, clock_first, ends_with_colon)
     has_uppercase_half = half is not None and half.strip() in ("AM", "PM")
     return _HeaderFrame(style, (int(a), int(b), int(c)), len(b) == 2 and len(a) != 1, has_uppercase_half)
+
+
+def _year_of_era(number: str) -> str:
+    era = number.lstrip("Rr令和")
+    return number if len(era) == len(number) else str(_REIWA + int(era))
 
 
 def _header(
@@ -220,6 +294,9 @@ def _to_24_hour(hour: int, half: str) -> int:
     word = _normalized(half)
     if word == "中午":
         return hour + 12 if hour < 3 else hour
+    # Nights begin before midnight and end after it.
+    if word in _NIGHT:
+        return hour % 12 + (12 if hour % 12 >= 6 else 0)
     if word not in _AFTERNOON:
         return 0 if hour == 12 else hour
     return hour + 12 if hour < 12 else hour
@@ -230,6 +307,7 @@ def _normalized(half: str) -> str:
 
 
 _AFTERNOON = frozenset(map(_normalized, PM))
+_NIGHT = frozenset(map(_normalized, NIGHT))
 
 
 @dataclass(slots=True)
@@ -237,7 +315,8 @@ class DateOrderEvidence:
     """What the headers of one style show about the order of their dates; counted line by line.
 
     The counters say, for each order, how many lines are dates within the years of the app (``likely``), dates at
-    all (``valid``) or agree with the name of a media file (``media``), and how often a date goes back."""
+    all (``valid``) or agree with the name of a media file (``media``), and how often a date goes back. ``runs`` counts
+    how often headers of this style follow on those of another."""
 
     lines: int = 0
     first_line: int = 0
@@ -252,6 +331,7 @@ class DateOrderEvidence:
     last_year: int = field(default_factory=lambda: datetime.now().year + 1)
     previous: MessageHeader | None = None
     same_day_lines: int = 0
+    runs: int = 0
     days: dict[Order, date] = field(default_factory=dict)
 
     def add(self, head: MessageHeader, number: int) -> None:
@@ -355,12 +435,19 @@ def main_style(styles: dict[HeaderStyle, DateOrderEvidence]) -> HeaderStyle:
 
 
 def joined_styles(styles: dict[HeaderStyle, DateOrderEvidence], min_lines: int) -> Iterable[HeaderStyle]:
-    """Other styles that are headers too, because a file may consist of two exports.
+    """Other styles whose lines are headers too.
 
-    Each has at least ``min_lines`` lines, all before or all after those of the main style; lines between
-    those of the main style are quotations within a message."""
+    A file may consist of two exports: then a style has at least ``min_lines`` lines, all before or all after those of
+    the main style. A program that changed the file may have left out a comma or AM and PM here and there: then a style
+    differs from the main one only in that, and its lines stand in many places between the others. If no style has half
+    of the headers, all are headers. Other lines between those of the main style are quotations within a message."""
     main = main_style(styles)
     first, last = styles[main].first_line, styles[main].last_line
+    prevails = 2 * styles[main].lines >= sum(seen.lines for seen in styles.values())
     for style, seen in styles.items():
-        if style != main and seen.lines >= min_lines and (seen.last_line < first or seen.first_line > last):
+        if style == main or (prevails and seen.lines < min_lines):
+            continue
+        alike = style._replace(comma=main.comma, has_half_days=main.has_half_days) == main
+        is_apart = seen.last_line < first or seen.first_line > last
+        if not prevails or is_apart or (alike and seen.runs >= max(_MIN_RUNS, seen.lines // 4)):
             yield style

@@ -16,13 +16,14 @@ def _words(lines: str) -> tuple[str, ...]:
 AM = _words("""
 am|a.m.|a. m.|a.m|a m|vorm.|de.|öö|sa|pg|π.μ.|πμ|ص|ق.ظ|ق.ظ.|पूर्वाह्न|পূর্বাহ্ণ|пр.об.|пр. об.|ip.|fm|f.h.|upo|לפנה״צ|לפנה"צ
 오전|午前|上午|凌晨|清晨|早上|ก่อนเที่ยง|e paradites|dop.|umaga|vm.|முற்பகல்|ಪೂರ್ವಾಹ್ನ|ጥዋት|קודם הצהריים|pre podne|priekšp.
-priešpiet|дп|πμ.
+priešpiet|дп|πμ.|in the morning|de la mañana|de la madrugada|da manhã|da madrugada|du matin
 """)
 PM = _words("""
 pm|p.m.|p. m.|p.m|p m|nachm.|du.|ös|ch|ptg|μ.μ.|μμ|م|ب.ظ|ب.ظ.|अपराह्न|অপরাহ্ণ|сл.об.|сл. об.|ap.|em|e.h.|אחה״צ|אחה"צ
 오후|午後|下午|中午|晚上|หลังเที่ยง|e pasdites|odp.|tanghali|hapon|gabi|nm.|பிற்பகல்|ಅಪರಾಹ್ನ|ከሰዓት|אחר הצהריים|po podne|pop.
-pēcp.|popiet|пп|μμ.
+pēcp.|popiet|пп|μμ.|in the afternoon|in the evening|de la tarde|del mediodía|da tarde|de l’après-midi|du soir
 """)
+NIGHT = _words("at night|de la noche|da noite|de la nuit")
 
 # The words between date and time, besides a comma: "15.1.2024 klo 10.30", "15/01/2024 à 10:30", "15.01.24 kl. 10:30".
 CLOCK_WORDS = _words("""

@@ -15,13 +15,16 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from appliance.errors import InputError, NotFound
 from appliance.formats.base import Document
 from appliance.formats.text import READ_ERRORS
 from appliance.ingest import sources
+from appliance.store import kept_files
 from appliance.types import AttachedFile, Attachment, MessageRecord, Record
 
 MAX_DIGESTED_BYTES = 64 * 2**20
@@ -81,6 +84,7 @@ class _BesideFiles:
         if path is None or found is None:
             return replace(file, path=None)
         guessed, _ = mimetypes.guess_type(path)
+        self.document.context.attach(found.name)
         digest = self.digests.get((path, found.size)) or self._digest(found)
         return AttachedFile(file.name, path, file.type or guessed, found.size, digest)
 
@@ -124,9 +128,9 @@ class _BesideFiles:
 # --- opening an attachment ----------------------------------------------------------------------------
 
 
-def file_of(attachment: Attachment) -> Path:
-    """Return the file of an attachment. One in a zip is unpacked into a new private folder for temporary files, which
-    is the caller's to delete.
+def file_of(attachment: Attachment, kept: Path) -> Path:
+    """Return the file of an attachment, as its export has it, else as the home keeps it in the folder ``kept``. What is
+    in a zip or in the home is copied into a new private folder for temporary files, which is the caller's to delete.
 
     Raises:
         NotFound: The export does not have the file, or it is not where it was when it was read.
@@ -137,17 +141,40 @@ def file_of(attachment: Attachment) -> Path:
             f"The file of {attachment.id} ({attachment.name}) was not beside the conversation when that was read.",
             hint="Put the whole export back together, and ingest it again.",
         )
-    folder = Path(attachment.source).parent
-    file = Path(os.path.normpath(folder / attachment.path))
-    if file.is_file():
+    file, archive = _place(attachment.source, attachment.path)
+    if archive is None and file.is_file():
         return file
-    for archive in folder.parents if not folder.is_file() else (folder, *folder.parents):
-        if archive.is_file():
-            return _unpacked(archive, os.path.relpath(file, archive).replace(os.sep, "/"), attachment)
+    if attachment.kept and attachment.digest is not None:
+        copy = kept_files.path_of(kept, attachment.digest)
+        if copy.is_file():
+            return _copied(lambda: copy.open("rb"), attachment.path)
+    if archive is not None:
+        return _unpacked(archive, os.path.relpath(file, archive).replace(os.sep, "/"), attachment)
     raise NotFound(
         f"The file of {attachment.id} is not at {file} any more.",
         hint="Put the export back to this place, or ingest it from where it is now.",
     )
+
+
+def opener(source: str, path: str) -> Callable[[], AbstractContextManager[BinaryIO]] | None:
+    """Return what opens the file at a path beside a source; None if it is not there any more."""
+    file, archive = _place(source, path)
+    try:
+        if archive is None:
+            return (lambda: file.open("rb")) if file.is_file() else None
+        member = sources.zip_member(archive, os.path.relpath(file, archive).replace(os.sep, "/"))
+    except (OSError, zipfile.BadZipFile):
+        return None
+    return None if member is None else member.open
+
+
+def _place(source: str, path: str) -> tuple[Path, Path | None]:
+    """The path of a file beside a source, and the zip that it is in, if it is no file by itself."""
+    folder = Path(source).parent
+    file = Path(os.path.normpath(folder / path))
+    if file.is_file():
+        return file, None
+    return file, next((parent for parent in (folder, *folder.parents) if parent.is_file()), None)
 
 
 def _unpacked(archive: Path, member: str, attachment: Attachment) -> Path:
@@ -156,16 +183,21 @@ def _unpacked(archive: Path, member: str, attachment: Attachment) -> Path:
         document = sources.zip_member(archive, member)
         if document is None:
             raise NotFound(f"The zip has no member {member} any more.", where=str(archive))
-        folder = Path(tempfile.mkdtemp(prefix="appliance-attachment-"))
-        target = folder / (re.sub(r"[^\w.() -]", "_", member.rpartition("/")[2])[-100:] or "file")
-        try:
-            with document.open() as stream, open(target, "xb", opener=_private) as copy:
-                shutil.copyfileobj(stream, copy, BLOCK_BYTES)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+        return _copied(document.open, member)
     except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
         raise InputError(f"{attachment.id} can't be unpacked: {error}", where=str(archive)) from error
+
+
+def _copied(open_file: Callable[[], AbstractContextManager[BinaryIO]], name: str) -> Path:
+    """Copy a file into a new private folder, under its name."""
+    folder = Path(tempfile.mkdtemp(prefix="appliance-attachment-"))
+    target = folder / (re.sub(r"[^\w.() -]", "_", name.rpartition("/")[2])[-100:] or "file")
+    try:
+        with open_file() as stream, open(target, "xb", opener=_private) as copy:
+            shutil.copyfileobj(stream, copy, BLOCK_BYTES)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
     return target
 
 

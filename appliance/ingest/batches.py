@@ -42,6 +42,9 @@ class FileTally:
     chunks: int = 0
     unsplit: array[int] = field(default_factory=lambda: array("q"))
     forgotten: int = 0
+    documents: int = 0
+    pages: int = 0
+    kept: int = 0
     status: FileStatus | None = None
     errors: list[InputProblem] = field(default_factory=list)
     notes: list[InputProblem] = field(default_factory=list)
@@ -50,7 +53,7 @@ class FileTally:
         status = self.status or ("ok" if not self.errors else "partial" if self.messages else "failed")
         return FileReport(
             self.path, self.format, status, self.conversations, self.messages, self.new, self.updated,
-            self.duplicates, tuple(self.errors), tuple(self.notes),
+            self.duplicates, tuple(self.errors), tuple(self.notes), self.documents, self.pages, self.kept,
         )  # fmt: skip
 
 

@@ -398,7 +398,7 @@ def point(chunk: PendingChunk, vector: NDArray[np.float32]) -> IndexPoint:
     withheld = visibility.is_withheld(chunk.storage_scope, conversational)
     fields = PointFields(
         chunk.user_id, chunk.namespace, tuple(msgspec.json.decode(chunk.agents)), chunk.session, chunk.role,
-        chunk.source, conversational, chunk.at, withheld, author=chunk.author,
+        chunk.source, conversational or bool(chunk.is_page), chunk.at, withheld, author=chunk.author,
     )  # fmt: skip
     return IndexPoint(chunk.chunk, vector, own=chunk.text, window=f"{chunk.text} {chunk.neighbours}", fields=fields)
 

@@ -23,6 +23,7 @@ from appliance.store import (
     branches,
     chunks,
     deletion,
+    documents,
     messages,
     people,
     profiles,
@@ -65,6 +66,7 @@ def erase(
             silenced.setdefault(preview.all_of, set())
             names |= profiles.forget_address_books(tx, preview.all_of)
             names |= people.forget_decisions(tx, preview.all_of)
+        documents.forget(tx, preview.messages)
         # A title made of a message's words goes with the message, also from the session's branches.
         tx.execute(
             f"UPDATE session SET title = NULL, titled = 'given' WHERE titled = 'found' AND id IN {JSON_KEYS_SQL}",

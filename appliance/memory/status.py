@@ -21,6 +21,7 @@ from appliance.settings import DEFAULT_MODEL, FORMER_DEFAULT_MODELS
 from appliance.store import (
     archive,
     chunks,
+    documents,
     facts,
     generation_states,
     generations,
@@ -76,6 +77,7 @@ def status(
         "database": [*_stats(*home.root.glob("recall.db*"))],
         "vectors": [*file_stats(home.vectors)],
         "index": [*file_stats(home.index)],
+        "attachments": [*file_stats(home.attachments)],
     }
     return {
         "counts": {
@@ -90,6 +92,7 @@ def status(
             "archived": archive.count(db),
             "facts": facts.count_held(db),
             "attachments": _count(db, "attachment"),
+            **documents.counts(db),
         },
         "model": {
             "name": generation.model if generation else configured_model,

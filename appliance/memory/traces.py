@@ -57,7 +57,9 @@ def find_traces(db: sqlite3.Connection, home: Home, erased: ErasedTexts) -> Eras
 
 
 def _find_traces(db: sqlite3.Connection, home: Home, erased: ErasedTexts) -> ErasureReport:
-    sizes = {path: data_bytes(path) for path in paths.files(home.root) if home.erasing not in path.parents}
+    # Copies of attachments that are still there belong to messages that stay.
+    left_out = {home.erasing, home.attachments}
+    sizes = {path: data_bytes(path) for path in paths.files(home.root) if left_out.isdisjoint(path.parents)}
     pieces = distinctive_pieces(erased)
     max_pieces = PIECES_A_PASS * max(1, MAX_SCAN_BYTES // max(sum(sizes.values()), 1))
     sought = list(pieces)[:: -(-len(pieces) // max_pieces) or 1]

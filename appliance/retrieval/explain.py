@@ -101,7 +101,7 @@ def _failed_filters(db: sqlite3.Connection, row: MessageRow, info: SessionInfo, 
         yield f"Its session {info.id} {SHARED_PARTS[info.storage_scope]} with other sessions."
     if filters.roles and row.role not in filters.roles:
         yield f"Its role is {row.role}."
-    if not filters.roles and not row.conversational:
+    if not filters.roles and not row.conversational and not is_containing(db, row.id, ("document",)):
         yield f"It is not a conversational message; to search it, name its role ({row.role})."
     if filters.sources and info.format not in filters.sources:
         yield f"Its source is {info.format}."

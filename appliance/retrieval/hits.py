@@ -12,7 +12,9 @@ from appliance.retrieval.ranking import contributions
 from appliance.retrieval.snippet import snippet
 from appliance.store import archive, conversation_time, lexical, messages, neighbours, sessions, variants
 from appliance.store.messages import MessageRow
+from appliance.store.sql import from_json
 from appliance.types import Hit, Message, Source
+from appliance.types.documents import document_page
 
 
 def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -> list[Hit]:
@@ -33,7 +35,7 @@ def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -
         hits.append(
             Hit(
                 rank=rank,
-                score=float(scores[one.row]) if one.row is not None else last_score,
+                score=_score(found, one, last_score),
                 message_id=messages.message_id(message.id),
                 external_id=message.external_id,
                 session_id=sessions.public_id(message.session_id),
@@ -48,9 +50,17 @@ def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -
                 tier="archived" if message.id in archived else "hot",
                 why=why,
                 time="conversation" if conversation_time.is_marked(message.metadata) else "message",
+                document=document_page(from_json(message.metadata)) if '"document"' in message.metadata else None,
             )
         )
     return hits
+
+
+def _score(found: RankedSearch, one: Listed, last_score: float) -> float:
+    """How likely a message is what was asked for: certainly, where all that pass the filters were."""
+    if found.parsed.query.lists_all:
+        return 1.0
+    return float(found.confidence.scores[one.row]) if one.row is not None else last_score
 
 
 def reasons(found: RankedSearch, listed: Sequence[Listed]) -> dict[int, dict[str, Any]]:

@@ -21,7 +21,7 @@ from appliance.retrieval.explain import why_not
 from appliance.retrieval.foreign_words import put_by_words
 from appliance.retrieval.hits import build_hits, with_neighbours
 from appliance.retrieval.legs import find_candidates, parse_query
-from appliance.retrieval.listing import RankedSearch, count_hits, is_found, read_page
+from appliance.retrieval.listing import RankedSearch, count_hits, count_likely, is_found, read_page
 from appliance.retrieval.placeholders import without_placeholders
 from appliance.retrieval.ranking import rank
 from appliance.retrieval.repetition import put_behind_answers
@@ -84,6 +84,7 @@ def _search(resources: SearchResources, search_query: SearchQuery, page: Page, e
         summaries=tuple(related),
         total=total,
         total_is_exact=total_is_exact,
+        likely=count_likely(found, total),
         more=listed.more,
         found=is_found(found, page),
     )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from appliance.errors import NotFound
 from appliance.store import sessions
@@ -24,12 +25,15 @@ CAPTION_CHARACTERS = 200
 _ID = re.compile(r"m([1-9]\d{0,17})\.([1-9]\d{0,8})")
 _COLUMNS_SQL = (
     "a.message_id, a.number, m.session_id, s.title, a.name, a.kind, a.type, a.size, a.digest, a.path, f.path,"
-    f" m.author, m.sent_at, substr(coalesce(m.text, ''), 1, {CAPTION_CHARACTERS})"
+    f" m.author, m.sent_at, substr(coalesce(m.text, ''), 1, {CAPTION_CHARACTERS}), a.pages, a.problem, a.kept"
 )
 _FROM_SQL = (
     "attachment a JOIN message m ON m.id = a.message_id JOIN session s ON s.id = m.session_id"
     " LEFT JOIN source f ON f.id = coalesce(a.source_id, m.source_id)"
 )
+
+_IF_CHANGED_SQL = "CASE WHEN ?4 IS NOT NULL AND ?4 IS NOT digest THEN"
+"""Another content has neither the text nor the copy of the one before it."""
 
 
 def note_files(tx: sqlite3.Connection, session: int, source: int, files: Mapping[str, Sequence[AttachedFile]]) -> None:
@@ -42,7 +46,9 @@ def note_files(tx: sqlite3.Connection, session: int, source: int, files: Mapping
     ]
     tx.executemany(
         "UPDATE attachment SET path = coalesce(?1, path), type = coalesce(?2, type), size = coalesce(?3, size),"
-        " digest = CASE WHEN ?4 IS NOT NULL OR ?3 IS NOT size THEN ?4 ELSE digest END,"
+        " digest = CASE WHEN ?4 IS NOT NULL OR (?3 IS NOT size AND NOT kept) THEN ?4 ELSE digest END,"
+        f" kept = {_IF_CHANGED_SQL} 0 ELSE kept END, text_state = {_IF_CHANGED_SQL} NULL ELSE text_state END,"
+        f" pages = {_IF_CHANGED_SQL} 0 ELSE pages END, problem = {_IF_CHANGED_SQL} NULL ELSE problem END,"
         " source_id = coalesce(?5, source_id)"
         " WHERE message_id = (SELECT id FROM message WHERE session_id = ?6 AND external_id = ?7) AND name = ?8"
         " AND (coalesce(?1, path), coalesce(?2, type), coalesce(?3, size), coalesce(?4, digest),"
@@ -138,8 +144,8 @@ def of_messages(db: sqlite3.Connection, keys: Iterable[int]) -> set[int]:
     return {key for (key,) in db.execute(query, (json_keys(keys),))}
 
 
-def _attachment(row: Sequence[object]) -> Attachment:
-    message, number, session, *rest = row
-    assert isinstance(message, int) and isinstance(number, int) and isinstance(session, int)
+def _attachment(row: Sequence[Any]) -> Attachment:
+    message, number, session, *rest, kept = row
     key = message_id(message)
-    return Attachment(f"{key}.{number + 1}", key, sessions.public_id(session), *rest)  # type: ignore[arg-type]
+    values = (f"{key}.{number + 1}", key, sessions.public_id(session), *rest)
+    return replace(Attachment(*values), kept=bool(kept))

@@ -6,11 +6,24 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 from appliance.errors import IndexUnavailable, StoreError
-from appliance.store import archive, chunks, damage, digests, lexical, summaries, token_places, variants, vectors
+from appliance.store import (
+    archive,
+    chunks,
+    damage,
+    digests,
+    documents,
+    kept_files,
+    lexical,
+    summaries,
+    token_places,
+    variants,
+    vectors,
+)
 from appliance.store.chunks import SUMMARY_POINTS
 from appliance.store.database import Database
 from appliance.store.generations import DerivedStores
@@ -52,6 +65,7 @@ def verify(
     derived: DerivedStores | None,
     window: ModelWindow | None = None,
     other_ledgers: Iterable[Callable[[], tuple[int, VectorLedger]]] = (),
+    attachments: Path | None = None,
 ) -> VerifyReport:
     """Check the database, full text, chunks, ledger and index. Reads everything and writes nothing.
 
@@ -60,6 +74,7 @@ def verify(
         derived: The ledger and the index; None to check only the database.
         window: The model's window, to check that it reads each chunk to its end; None to skip this check.
         other_ledgers: Open the ledgers of the generations that do not serve; each with its generation.
+        attachments: The folder of the copies of attachments.
     """
     report = VerifyReport()
     db = database.read()
@@ -86,6 +101,8 @@ def verify(
     checks += [
         ("other vectors", partial(_check_other_ledger, db, open_ledger, report)) for open_ledger in other_ledgers
     ]
+    if attachments is not None:
+        checks.append(("the attachments", partial(check_attachments, db, attachments, report)))
     for what, check in checks:
         try:
             check()
@@ -152,6 +169,17 @@ def check_archive(db: sqlite3.Connection, report: VerifyReport) -> None:
         report.count("archived", archived)
     for key, why in archive.damage(db):
         report.add(message_id(key), why)
+
+
+def check_attachments(db: sqlite3.Connection, folder: Path, report: VerifyReport) -> None:
+    """Check that the pages of documents are known as such, and that every attachment that is kept has its copy, byte by
+    byte as it was."""
+    for key in documents.disagreements(db):
+        report.add(message_id(key), "whether it is a page of a document is not what its metadata says")
+    if kept := documents.counts(db)["kept_attachments"]:
+        report.count("kept_attachments", kept)
+    for where, why in kept_files.disagreements(db, folder):
+        report.add(where, f"{why}: ingest its export again with --keep-attachments, or restore a backup")
 
 
 def check_coverage(

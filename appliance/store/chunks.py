@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from appliance.store import visibility
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, as_kind
+from appliance.store.documents import IS_PAGE_SQL
 from appliance.store.passages import (
     ChunkSpan,
     Passage,
@@ -74,6 +75,8 @@ class ChunkableMessage:
     conversational: bool
     order_at: int
     importance: float = DEFAULT_IMPORTANCE
+    digest: bytes | None = None
+    """The key of its vector as one chunk, where it has been computed already."""
 
 
 class ChunkColumns(NamedTuple):
@@ -114,6 +117,8 @@ class PendingChunk:
     """The agents that take part in its session, as JSON."""
     archived: bool
     """Whether its message is archived: then it gets its vector, and no point."""
+    is_page: bool = False
+    """Whether its message is a page of a document."""
     message: int = field(default=0, kw_only=True)
     is_whole: bool = field(default=False, kw_only=True)
     """Whether it is its whole message, which may be longer than the model reads: see ``outbox.split``."""
@@ -140,7 +145,12 @@ def insert(
     chunk_rows, queue = [], []
     for message, spans in spans_by_message:
         queue_priority = chunk_priority(message.conversational, message.order_at, message.importance)
-        digests = chunk_digests(message.author, message.text, spans, is_late=is_late)
+        is_whole = len(spans) == 1 and spans[0].start == 0 and spans[0].end == len(message.text)
+        digests = (
+            [message.digest]
+            if is_whole and message.digest is not None
+            else chunk_digests(message.author, message.text, spans, is_late=is_late)
+        )
         for span, digest in zip(spans, digests, strict=True):
             chunk_rows.append((key, message.id, generation, span.start, span.end, digest))
             queue.append((key, generation, "put", queue_priority))
@@ -170,6 +180,8 @@ def drop_points(tx: sqlite3.Connection, messages: Collection[int]) -> None:
 def requeue(tx: sqlite3.Connection, messages: Collection[int]) -> None:
     """Queue the chunks of messages again, because their neighbours or filter fields changed. For archived messages, the
     row of the archive index becomes stale instead."""
+    if not messages:
+        return
     _enqueue(tx, f"{_MESSAGE_PUTS_SQL} AND c.message_id IN {JSON_KEYS_SQL}", (json_keys(messages),))
     tx.execute(f"UPDATE archived SET stale = stale + 1 WHERE message_id IN {JSON_KEYS_SQL}", (json_keys(messages),))
 
@@ -398,7 +410,7 @@ def _with_point_fields(
             "SELECT o.ticket, c.id, m.id, c.start, c.stop, m.author, c.digest, e.row,"
             f" CASE WHEN {INDEPENDENT_SQL} THEN '' ELSE w.neighbours END,"
             " m.session_id, s.user_id, s.namespace, m.role, s.format, m.talk, m.at, s.storage_scope,"
-            f" {AGENTS_SQL}, EXISTS (SELECT 1 FROM archived a WHERE a.message_id = m.id)"
+            f" {AGENTS_SQL}, EXISTS (SELECT 1 FROM archived a WHERE a.message_id = m.id), {IS_PAGE_SQL}"
             f" FROM ({selection}) o"
             " JOIN chunk c ON c.id = o.chunk_id JOIN message m ON m.id = c.message_id"
             " JOIN session s ON s.id = m.session_id JOIN message_window w ON w.id = m.id"

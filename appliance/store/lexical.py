@@ -22,6 +22,7 @@ from typing import Any
 from appliance.languages import STOP_WORDS
 from appliance.store import neighbours, sessions, visibility
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, TITLE_SQL
+from appliance.store.documents import IS_PAGE_SQL
 from appliance.store.message_parts import has_condition
 from appliance.store.scripts import other_digits, searchable, split_unspaced
 from appliance.store.sessions import AGENT_PARTICIPATES_SQL
@@ -325,7 +326,7 @@ def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
         parts.append(f"m.role IN ({placeholders(filters.roles)})")
         values.extend(filters.roles)
     else:
-        parts.append("m.talk = 1")
+        parts.append(f"(m.talk = 1 OR {IS_PAGE_SQL})" if filters.documents else "m.talk = 1")
     if filters.sources:
         parts.append(f"s.format IN ({placeholders(filters.sources)})")
         values.extend(filters.sources)
@@ -334,7 +335,7 @@ def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
         parts.append(has_sql)
         values.extend(has_values)
     if filters.names_authors:
-        authors_sql, author_values = _author_conditions(filters)
+        authors_sql, author_values = author_condition(filters)
         parts.append(authors_sql)
         values.extend(author_values)
     if filters.sessions is not None:
@@ -347,18 +348,19 @@ def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
     return " AND ".join(parts), tuple(values)
 
 
-def _author_conditions(filters: Filters) -> tuple[str, list[object]]:
-    """The condition on the author of ``message m``, and its parameters."""
+def author_condition(filters: Filters, author: str = "m.author") -> tuple[str, list[object]]:
+    """Return the authors of filters that name some as a condition on ``author`` and ``message m``, and its
+    parameters."""
     options: list[str] = []
     values: list[object] = []
     if filters.authors:
-        options.append(f"m.author IN {JSON_KEYS_SQL}")
+        options.append(f"{author} IN {JSON_KEYS_SQL}")
         values.append(json_keys(filters.authors))
-    for author, in_sessions in filters.author_sessions:
-        options.append(f"(m.author = ? AND m.session_id IN {JSON_KEYS_SQL})")
-        values += [author, json_keys(in_sessions)]
+    for name, in_sessions in filters.author_sessions:
+        options.append(f"({author} = ? AND m.session_id IN {JSON_KEYS_SQL})")
+        values += [name, json_keys(in_sessions)]
     if filters.unsigned:
-        options.append("(m.author IS NULL AND m.role = 'user')")
+        options.append(f"({author} IS NULL AND m.role = 'user')")
     return f"({' OR '.join(options)})", values
 
 

@@ -1,4 +1,5 @@
-"""What a message carries besides words, derived from it: the names of its attachments, and whether it has links.
+"""What a message is besides words, derived from it: the names of its attachments, whether it has links, and whether it
+is a page of a document.
 
 A placeholder ("image omitted") counts as an attachment whose file is not there, named by its kind."""
 
@@ -16,14 +17,23 @@ from appliance.types import AttachmentKind, Contained
 
 class _Written(Protocol):
     @property
+    def role(self) -> str: ...
+    @property
     def text(self) -> str: ...
     @property
     def metadata(self) -> str: ...
 
 
+_ADD_PAGES_SQL = (
+    "INSERT OR IGNORE INTO document_page (message_id, parent_id, digest) SELECT message_id,"
+    " (SELECT m.id FROM message m WHERE m.session_id = p.session_id AND m.external_id = p.parent), digest"
+    " FROM document_place p"
+)
+
+
 def add(tx: sqlite3.Connection, written: Iterable[tuple[int, _Written]]) -> None:
     """Derive the parts of new messages."""
-    attaching, linking, omitted = [], [], []
+    attaching, linking, omitted, documents = [], [], [], []
     for key, message in written:
         if '"attachments"' in message.metadata:
             attaching.append(key)
@@ -31,14 +41,19 @@ def add(tx: sqlite3.Connection, written: Iterable[tuple[int, _Written]]) -> None
             omitted.append((key, file))
         if "http://" in message.text or "https://" in message.text:
             linking.append(key)
+        if message.role == "system" and '"document"' in message.metadata:
+            documents.append(key)
     _add_attachments(tx, attaching)
     tx.executemany("INSERT OR IGNORE INTO attachment (message_id, number, name) VALUES (?, 0, ?)", omitted)
+    if documents:
+        tx.execute(f"{_ADD_PAGES_SQL} WHERE message_id IN {JSON_KEYS_SQL}", (json_keys(documents),))
     tx.executemany("INSERT OR IGNORE INTO message_link VALUES (?)", ((key,) for key in linking))
 
 
 def refresh(tx: sqlite3.Connection, key: int, message: _Written) -> None:
     """Derive the parts of a changed message; what is known of the files of attachments that it still has is kept."""
     tx.execute("DELETE FROM message_link WHERE message_id = ?", (key,))
+    tx.execute("DELETE FROM document_page WHERE message_id = ?", (key,))
     tx.execute(
         "DELETE FROM attachment WHERE message_id = ?1 AND (number, name) NOT IN"
         " (SELECT number, name FROM attached_name WHERE message_id = ?1)",
@@ -50,6 +65,7 @@ def refresh(tx: sqlite3.Connection, key: int, message: _Written) -> None:
 def fill(tx: sqlite3.Connection) -> None:
     """Derive what is missing of all messages."""
     tx.execute("INSERT OR IGNORE INTO message_link SELECT message_id FROM linking")
+    tx.execute(_ADD_PAGES_SQL)
     tx.execute(
         "INSERT OR IGNORE INTO attachment (message_id, number, name) SELECT message_id, number, name FROM attached_name"
     )
@@ -87,6 +103,8 @@ def has_condition(kinds: Sequence[Contained]) -> tuple[str, tuple[object, ...]]:
         parts.append(f"SELECT message_id FROM attachment WHERE kind IN ({placeholders(listed)})")
     if "link" in kinds:
         parts.append("SELECT message_id FROM message_link")
+    if "document" in kinds:
+        parts.append("SELECT message_id FROM document_page")
     return f"m.id IN ({' UNION ALL '.join(parts)})", tuple(listed)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance.errors import StoreCorrupt, StoreVersion
-from appliance.store import digests, lexical, message_parts, migrations, tombstones
+from appliance.store import digests, lexical, message_parts, migrations, new_messages, tombstones
 from appliance.store.damage import decode_text, is_utf8
 from appliance.store.database import Database
 from appliance.store.messages import message_id
@@ -28,7 +28,8 @@ from appliance.timestamps import now
 from appliance.types import LostPart
 
 DERIVED_TABLES = {
-    "archive_dictionary", "archived", "chunk", "embedding", "fact", "fact_asked", "fact_due", "fact_evidence",
+    "archive_dictionary", "archived", "chunk", "document_page", "embedding", "fact", "fact_asked", "fact_due",
+    "fact_evidence",
     "fact_session", "fact_stale", "fact_statement", "fingerprint", "generation", "message_digest", "message_link",
     "outbox",
     "people_stale", "person", "person_evidence", "person_identity", "person_node", "session_author", "summary",
@@ -449,6 +450,7 @@ def _derive(tx: sqlite3.Connection) -> None:
     digests.refresh_revisions(tx, keys)
     lexical.rebuild(tx)
     message_parts.fill(tx)
+    new_messages.note_all(tx)
     tx.execute("INSERT OR IGNORE INTO fact_stale SELECT DISTINCT user_id, namespace, slot FROM fact_decision")
     tx.execute(
         "INSERT OR IGNORE INTO people_stale SELECT user_id, namespace FROM session"

@@ -7,7 +7,8 @@ Out: a search yields ``Hit`` values; a ``Context`` is made of ``Layer`` and ``Co
 Parsers set these metadata keys where the export has them, and only these keys have a meaning:
 ``hidden`` (system or injected context that a person never saw), ``branch`` (off the active path),
 ``sidechain`` (agents among themselves), ``attachments`` (``[{"name", "text"}]``), ``reactions``,
-``tools``, ``files``, ``edited``, ``deleted``.
+``tools``, ``files``, ``edited``, ``deleted``. The program itself sets ``document`` of a message that is a page of an
+attached document.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from appliance.types.backup import (
     RestoreReport,
 )
 from appliance.types.discovery import Discovery, FoundHistory, OnDiscovered
+from appliance.types.documents import DocumentPage, PageText, document_page
 from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
 from appliance.types.index import IndexStatus
 from appliance.types.overview import Activity, FilterChoices, Outline, Owner, ReindexForecast, TagCount, WatchedFile
@@ -40,7 +42,7 @@ from appliance.types.people import (
     PersonSource,
     RecalledMessage,
 )
-from appliance.types.progress import Histogram, MetricsSnapshot, OnProgress, Progress, Stream, WatchEvent
+from appliance.types.progress import Histogram, MetricsSnapshot, OnProgress, Progress, Stream, WatchChange, WatchEvent
 from appliance.types.records import (
     ContactRecord,
     FileReport,
@@ -128,6 +130,7 @@ __all__ = [
     "Context",
     "ContextItem",
     "Discovery",
+    "DocumentPage",
     "Dropped",
     "Echo",
     "EchoKind",
@@ -170,6 +173,7 @@ __all__ = [
     "OnRead",
     "Outline",
     "Owner",
+    "PageText",
     "ParticipantRecord",
     "PeopleChange",
     "PeopleList",
@@ -212,8 +216,10 @@ __all__ = [
     "TimeOf",
     "TimelineMonth",
     "VerifyReport",
+    "WatchChange",
     "WatchEvent",
     "WatchedFile",
     "WhyNot",
     "Window",
+    "document_page",
 ]

@@ -9,8 +9,9 @@ from typing import Literal, overload
 AttachmentKind = Literal["image", "audio", "video", "file"]
 """What an attachment is, by its media type and the ending of its name; ``file`` is anything else."""
 
-Contained = Literal["image", "audio", "video", "file", "attachment", "link"]
-"""What a message may have besides words: an attachment of a kind, any attachment, or the address of a page."""
+Contained = Literal["image", "audio", "video", "file", "attachment", "link", "document"]
+"""What a message may have besides words: an attachment of a kind, any attachment, or the address of a page. "document"
+is a message that is itself a page of an attached document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,8 @@ class Attachment:
 
     ``type`` is a media type ("image/jpeg"), ``size`` is in bytes, ``digest`` the SHA-256 of the content in hex, and
     ``path`` where the file lies, relative to the folder of ``source``. Each is None if the export does not have it.
-    ``caption`` is the beginning of the message's text.
+    ``caption`` is the beginning of the message's text. ``pages`` is how many pages of text were read from it, and
+    ``problem`` why it could not be read, or not to its end. ``kept`` is True if the home has a copy of the file.
     """
 
     id: str
@@ -48,6 +50,9 @@ class Attachment:
     author: str | None
     timestamp: str | None
     caption: str
+    pages: int = 0
+    problem: str | None = None
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,10 @@ Record = SessionRecord | MessageRecord | ParticipantRecord | ContactRecord | Sta
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """The result of reading one input file. Counts are messages, except ``conversations``."""
+    """The result of reading one input file. Counts are messages, except ``conversations``, the attached ``documents``
+    whose text was read with their ``pages``, and the attachments of which copies were ``kept``. ``read_with`` is the
+    file with which a file without messages of its own was read, or to whose messages it is attached; empty for any
+    other."""
 
     path: str
     format: str | None
@@ -129,6 +132,10 @@ class FileReport:
     duplicates: int = 0
     errors: tuple[InputProblem, ...] = ()
     notes: tuple[InputProblem, ...] = ()
+    documents: int = 0
+    pages: int = 0
+    kept: int = 0
+    read_with: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 from appliance.types.attachments import Contained
+from appliance.types.documents import DocumentPage
 from appliance.types.stored import Message, Summary
 from appliance.types.vocabulary import Fidelity, LayerName, Level, Mode, Role, Scope, TimeOf
 
@@ -22,7 +23,8 @@ class SessionPart:
 @dataclass(frozen=True, slots=True)
 class Filters:
     """The filters of a search. None or an empty tuple does not filter, except for ``roles``: without any, a search
-    finds conversational messages only; it finds tool, system and hidden messages when their role is named.
+    finds conversational messages and, unless ``documents`` is False, pages of documents; it finds tool, system and
+    hidden messages when their role is named.
 
     ``since`` is inclusive and ``until`` exclusive, in microseconds since 1970; messages without a time match neither.
     ``sources`` are format names ("chatgpt", "whatsapp"). A message passes by its author if that is one of ``authors``,
@@ -49,6 +51,7 @@ class Filters:
     author_sessions: tuple[tuple[str, tuple[int, ...]], ...] = ()
     unsigned: bool = False
     sessions: tuple[int, ...] | None = None
+    documents: bool = True
 
     @property
     def names_authors(self) -> bool:
@@ -77,7 +80,8 @@ class Hit:
     ``score`` is how likely it is, 0 to 1, that the message is what was asked for. ``why["score"]`` maps features to
     their contributions, whose sum orders the hits; ``why["legs"]`` has the rank and raw score of each leg,
     ``why["variants"]`` the variants of the message. ``before`` and ``after`` are the turns around it, as many as were
-    asked for. ``time`` says whose time ``timestamp`` is: the message's own, or its conversation's."""
+    asked for. ``time`` says whose time ``timestamp`` is: the message's own, or its conversation's. ``document`` is set
+    if the message is a page of an attached document, whose author and time are those of the message that carries it."""
 
     rank: int
     score: float
@@ -97,6 +101,12 @@ class Hit:
     before: tuple[Message, ...] = ()
     after: tuple[Message, ...] = ()
     time: TimeOf = "message"
+    document: DocumentPage | None = None
+
+    @property
+    def who(self) -> str:
+        """Who wrote it, for people to read: the author, else the role; of a page the document, and who sent it."""
+        return self.document.credit(self.author) if self.document else self.author or self.role
 
     @property
     def points(self) -> float:
@@ -146,6 +156,8 @@ class Hits(Sequence[Hit]):
             message that matches the words and filters.
         total_is_exact: Whether ``total`` is that number. Otherwise there are at least so many, and they were not
             counted, or not to the end.
+        likely: How many of ``total`` are likely enough to be found if they were the best ones; the others share a word
+            or a little of the meaning.
         more: Whether there are hits behind these, which ``offset`` leads to.
         found: Whether the best message is a good match. If it is not, there are no hits, unless a minimum score is
             asked for; ``total`` counts the others nevertheless.
@@ -164,6 +176,7 @@ class Hits(Sequence[Hit]):
     summaries: tuple[SummaryHit, ...] = ()
     total: int = 0
     total_is_exact: bool = True
+    likely: int = 0
     more: bool = False
     found: bool = True
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
+from appliance.types.documents import DocumentPage, document_page
 from appliance.types.vocabulary import FactKind, FactState, Level, Metadata, Role, StorageScope, TimeOf
 
 
@@ -29,6 +30,17 @@ class Message:
     def time(self) -> TimeOf:
         """Whose time ``timestamp`` is: the message's own, or its conversation's if its source gave it none."""
         return "conversation" if self.metadata.get("time") == "conversation" else "message"
+
+    @property
+    def who(self) -> str:
+        """Who wrote it, for people to read: the author, else the role; of a page the document, and who sent it."""
+        document = self.document
+        return document.credit(self.author) if document else self.author or self.role
+
+    @property
+    def document(self) -> DocumentPage | None:
+        """The document that the message is a page of; None for every other message."""
+        return document_page(self.metadata) if self.role == "system" else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,9 @@ COUNTS = [
     "summaries",
     "archived",
     "attachments",
+    "documents",
+    "document_pages",
+    "kept_attachments",
     "facts",
 ]
 
@@ -78,10 +81,14 @@ def test_status_shows_disk_use_and_apparent_size(run: Run, kept: Path) -> None:
     hole.touch()
     os.truncate(hole, 300_000_000)
     after = document(run("status", "--json"))
-    assert after["disk_bytes"].keys() == after["apparent_bytes"].keys() == {"database", "vectors", "index"}
+    assert after["disk_bytes"].keys() == after["apparent_bytes"].keys() == {
+        "database", "vectors", "index", "attachments",
+    }  # fmt: skip
     assert after["apparent_bytes"]["index"] == before["apparent_bytes"]["index"] + 300_000_000
     assert after["disk_bytes"]["index"] < before["disk_bytes"]["index"] + 1_000_000
-    assert re.search(r"\ndisk +database .+\napparent +30\d MB, holes in files included\n", run("status").stdout)
+    assert re.search(
+        r"\ndisk +database .+\nsize of files +30\d MB, space reserved in them included\n", run("status").stdout
+    )
 
 
 def test_verify_says_how_many_chunks_wait_for_the_index(run: Run, home: Path, tmp_path: Path) -> None:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
+
+from tests.fuzz import messenger_samples
 
 MARK = re.compile(r"q\d+z")
 _numbers = count(1)
@@ -363,6 +366,23 @@ def _meta_page() -> str:
     return f"<html><head><title>Ferry</title></head><body><div><div role='main'>{body}</div></div></body></html>"
 
 
+def _chatbox() -> dict[str, Any]:
+    def message(n: int, role: str) -> dict[str, Any]:
+        parts = [{"type": "text", "text": said()}]
+        return {"id": f"{UUID}{n:02}", "role": role, "contentParts": parts, "timestamp": 1741082401000 + n}
+
+    session = {"id": "c1", "type": "chat", "name": "Ferry", "messages": [message(1, "user"), message(2, "assistant")]}
+    return {"__exported_items": ["conversations"], "__exported_at": "2025-03-04T10:00:00Z", "session:c1": session}
+
+
+def _sillytavern() -> list[dict[str, Any]]:
+    turns = [
+        {"name": "Ana" if n % 2 else "Mara", "is_user": bool(n % 2), "send_date": f"2026-8-14@10h0{n}m", "mes": said()}
+        for n in range(4)
+    ]
+    return [{"user_name": "Ana", "character_name": "Mara", "create_date": "2026-8-14@10h00m"}, *turns]
+
+
 def _samples() -> list[Sample]:
     chat = [f"31/12/2024, 10:0{n} - {who}: {said()}\n" for n, who in enumerate(("Ana", "Ben", "Ana", "Ben"))]
     irc = [f"[10:0{n}] <{who}> {said()}\n" for n, who in enumerate(("ana", "ben", "ana", "ben"))]
@@ -392,6 +412,8 @@ def _samples() -> list[Sample]:
         Sample("lmstudio", "1750000000000.conversation.json", _lmstudio()),
         Sample("open_webui", "webui/chat-export.json", _open_webui()),
         Sample("librechat", "librechat/ferry.json", _librechat()),
+        Sample("chat_apps", "chatbox-exported-data-2025-3-4.json", _chatbox()),
+        Sample("chat_apps", "SillyTavern/chats/Mara/Mara - 2026-8-14@10h00m.jsonl", _sillytavern(), is_log=True),
         Sample("sharegpt", "sharegpt/talks.json", share),
         Sample("openai_jsonl", "openai/tuning.jsonl", tuned, is_log=True),
         Sample("telegram", "ChatExport_2024-05-01/result.json", _telegram()),
@@ -410,4 +432,12 @@ def _samples() -> list[Sample]:
     ]
 
 
-SAMPLES = _samples()
+def _messengers() -> Iterator[Sample]:
+    for name, path, value in messenger_samples.texts(said):
+        if isinstance(value, str):
+            yield Sample(name, path, text=value)
+        else:
+            yield Sample(name, path, value, is_log=isinstance(value, list))
+
+
+SAMPLES = [*_samples(), *_messengers()]

@@ -82,6 +82,7 @@ LONG: dict[str, bytes] = {
             for n in range(9000)
         ]
     ).encode(),
+    "chat_apps": b'{"user_name":"A","character_name":"B"}\n' + b'{"is_user":true,"mes":"x"}\n' * 20_000,
     "lmstudio": json.dumps(
         {
             "name": "x",
@@ -120,6 +121,50 @@ LONG: dict[str, bytes] = {
     ).encode(),
     "signal": b'{"date":"2025-03-01T09:00:00","sender":"Ana","body":"x","quote":""}\n' * 10_000,
     "irc": b"[09:30] <ana> x\n" * 40_000,
+    "sms": b"<smses>\n" + b'<sms address="+4917" date="1619600000000" type="1" body="x" />\n' * 4_000,
+    "kakaotalk": b"Jul 9, 2015, 8:34 PM, Ana : x\n" * 8_000,
+    "line": b"[LINE] Chat with Ana\n2015/12/25(Fri)\n" + b"07:33\tAna\tx\n" * 15_000,
+    "google_voice": b"<html><body>"
+    + b'<div class="message"><abbr class="dt" title="2023-09-01T19:29:20Z">x</abbr><q>x</q></div>\n' * 3_000,
+    "skype": json.dumps(
+        {
+            "userId": "8:ana",
+            "conversations": [
+                {"id": f"8:b{n}", "MessageList": [{"id": "1", "from": "8:b", "messagetype": "Text", "content": "x"}]}
+                for n in range(3000)
+            ],
+        }
+    ).encode(),
+    "hangouts": json.dumps(
+        {
+            "conversations": [
+                {
+                    "conversation": {"conversation_id": {"id": f"U{n}"}},
+                    "events": [{"chat_message": {"message_content": {"segment": [{"text": "x"}]}}, "timestamp": "1"}],
+                }
+                for n in range(3000)
+            ]
+        }
+    ).encode(),
+    "mattermost": b'{"type":"post","post":{"team":"t","channel":"c","user":"ana","message":"x","create_at":1}}\n'
+    * 9_000,
+    "matrix": json.dumps(
+        {
+            "room_name": "x",
+            "messages": [
+                {"type": "m.room.message", "sender": "@a:x", "event_id": f"$e{n}", "content": {"body": "x"}}
+                for n in range(4000)
+            ],
+        }
+    ).encode(),
+    "rocketchat": json.dumps(
+        [
+            {"_id": f"a{n}", "rid": "R", "msg": "x", "ts": "2023-05-01T10:00:00Z", "u": {"name": "A"}}
+            for n in range(4000)
+        ]
+    ).encode(),
+    "snapchat": b'{"ana": [{"From": "ana", "Media Type": "TEXT", "Created": "2024-05-01", "Content": "x"}]}\n' * 9_000,
+    "chat_table": b"date,sender,message\n" + b"2024-05-01 10:00,Ana,x\n" * 8_000,
     "mail": b"From ana Sat Mar 01 09:00:00 2025\nFrom: ana\nSubject: x\n\nx\n\n" * 10_000,
     "markdown": b"User: x\nAssistant: y\n" * 40_000,
 }

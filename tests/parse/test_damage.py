@@ -103,7 +103,9 @@ def shortened(value: Any) -> Any:
     return [shortened(item) for item in value[:1]] if isinstance(value, list) else value
 
 
-@pytest.mark.parametrize("name", sorted(name for name, data in LONG.items() if data[:1] in b"[{" and name != "irc"))
+@pytest.mark.parametrize(
+    "name", sorted(name for name, data in LONG.items() if data[:1] in b"[{" and name not in ("irc", "line"))
+)
 def test_no_value_of_another_type_raises(name: str) -> None:
     (value, *_), _ = json_stream.split_values(LONG[name].decode().split("\n")[0])
     for odd in with_other_types(shortened(value)):

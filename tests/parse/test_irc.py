@@ -180,3 +180,12 @@ def test_collected_samples(read, exports):
         "abhijit",
     ]
     assert got.problems == got.notes == []
+
+
+def test_a_day_before_its_month_and_a_nick_with_its_host(read):
+    text = "[14 Jan 23:58] --> cai (n=cai@e.org) has joined #ferry\n[14 Jan 23:59] <ana!n=ana@e.org> hi\n"
+    got = read(f"{text}[15 Jan 00:01] <ben!b@e.org> ho\n", name="2025-01-14-proxy.log")
+    assert [(m.author, m.text, m.sent_at) for m in got.messages[1:]] == [
+        ("ana", "hi", datetime(2025, 1, 14, 23, 59)),
+        ("ben", "ho", datetime(2025, 1, 15, 0, 1)),
+    ]

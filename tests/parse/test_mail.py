@@ -387,3 +387,27 @@ def test_recipients_that_are_left_out_are_told(read):
         got = read(mail(count), name="a.eml")
         assert len(got.messages[0].metadata["to"]) == 50
         assert sum("more recipients" in note.message for note in got.notes) == told
+
+
+def test_a_mailbox_whose_separators_have_no_time(read):
+    mails = "".join(
+        f"From 18443477922671178{n}@xxx\nMIME-Version: 1.0\nMessage-ID: <m{n}@e.org>\nFrom: Ana <ana@e.org>\n"
+        f"Subject: s{n}\n\ntext {n}\n\nFrom here-on\nit is Ana: a text\n{('', '--b--')[n == 1]}\n"
+        for n in range(3)
+    )
+    got = read(mails, name="all.mbox")
+    text = "text {}\n\nFrom here-on\nit is Ana: a text"
+    assert got.texts == [text.format(0), text.format(1) + "\n--b--", text.format(2)]
+    assert got.problems == []
+
+
+@pytest.mark.parametrize("headers", ["From: ana@e.org\nTo: ben@e.org\n", "Subject: hi\n", "To: ben@e.org\nX-Y: 1\n"])
+def test_a_file_named_as_a_mail_needs_few_headers(read, headers):
+    got = read(f"{headers}\nthe words\n", name="one.eml")
+    assert (got.format, got.texts) == ("mail", ["the words"])
+
+
+def test_a_date_in_iso_8601(read):
+    got = read("From: a@e.org\nTo: b@e.org\nSubject: s\nDate: 2025-07-29T12:42:06.000Z\n\nx\n", name="one.eml")
+    assert got.messages[0].sent_at == datetime(2025, 7, 29, 12, 42, 6, tzinfo=UTC)
+    assert got.notes == []

@@ -211,11 +211,11 @@ def test_a_page(read):
     assert got.format == "meta"
     assert got.sessions == [SessionRecord("1234567890", "Café")]
     assert [(m.role, m.author, m.text, m.sent_at) for m in got.messages] == [
-        ("user", "Ana", "one & two\ncafé", datetime(2024, 5, 1, 21, 5, 7)),
-        ("user", "Ben", "[attachment: rose.jpg]", datetime(2024, 5, 1, 21, 4)),
         ("system", "Ana", "Liked a message", datetime(2024, 4, 30)),
+        ("user", "Ben", "[attachment: rose.jpg]", datetime(2024, 5, 1, 21, 4)),
+        ("user", "Ana", "one & two\ncafé", datetime(2024, 5, 1, 21, 5, 7)),
     ]
-    assert got.messages[0].metadata == {"reactions": [{"emoji": "❤", "by": "Ben"}]}
+    assert got.messages[2].metadata == {"reactions": [{"emoji": "❤", "by": "Ben"}]}
     assert got.problems == got.notes == []
 
 
@@ -358,3 +358,34 @@ def test_collected_samples(read, exports):
     ]
     assert got.texts[0] == "Hello! How are you?" and got.texts[-1] == "And this one is from March"
     assert got.problems == got.notes == []
+
+
+@pytest.mark.parametrize(
+    ("time", "when"),
+    [
+        ("Sep 13, 2020, 12:26 PM", datetime(2020, 9, 13, 12, 26)),
+        ("Oct 19, 2019 at 2:37 PM", datetime(2019, 10, 19, 14, 37)),
+        ("19 окт. 2019 г., 14:37", datetime(2019, 10, 19, 14, 37)),
+        ("2019年10月19日 14:37", datetime(2019, 10, 19, 14, 37)),
+    ],
+)
+def test_a_page_with_one_message_and_unknown_class_names(read, time, when):
+    message = f'<div class="m"><div>Ana</div><div><p>by the quay</p></div><div class="t">{time}</div></div>'
+    page = f"<!DOCTYPE html><html><head><title>Ana</title></head><body>{message}</body></html>"
+    got = read(page, name="messages/inbox/ana_XY12345678/message_1.html")
+    assert [(m.author, m.text, m.sent_at) for m in got.messages] == [("Ana", "by the quay", when)]
+
+
+def test_a_page_with_the_newest_message_first_and_times_of_reactions(read):
+    def message(who: str, text: str, time: str, more: str = "") -> str:
+        return f"<div><h2>{who}</h2><div><div>{text}</div>{more}</div><div>{time}</div></div>"
+
+    reaction = "<div><ul><li><span>❤Ben Ode (May 28, 2025 8:32 am)</span></li></ul></div>"
+    rows = [
+        message("Ben Ode", "third", "May 28, 2025 8:31 am"), message("ana", "second", "May 28, 2025 8:30 am", reaction),
+        message("ana", "first", "May 28, 2025 8:30 am"),
+    ]  # fmt: skip
+    page = f"<html><head><title>ana</title></head><body><div>{''.join(rows)}</div></body></html>"
+    got = read(page, name="your_instagram_activity/messages/inbox/ana_123456789/message_1.html")
+    assert got.texts == ["first", "second", "third"]
+    assert got.messages[1].metadata == {"reactions": [{"emoji": "❤", "by": "Ben Ode"}]}

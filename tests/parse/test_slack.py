@@ -284,3 +284,20 @@ def test_collected_samples(exports):
         "random/2023-04-13.json": ([("C050FR57M8S", "random")], [("user", "Example User", "Example random message")]),
     }
     assert all(got.problems == got.notes == [] for got in found.values())
+
+
+def test_a_channel_of_slackdump_is_one_object_with_its_threads(read):
+    first = {"type": "message", "user": "U1", "text": "who has the key?", "ts": "1736478630.905399",
+             "thread_ts": "1736478630.905399", "user_profile": {"display_name": "Ana"}}  # fmt: skip
+    reply = {"type": "message", "user": "U2", "text": "I", "ts": "1736554746.482349", "thread_ts": first["ts"]}
+    last = {"type": "message", "user": "U1", "text": "thanks", "ts": "1736554750.000100"}
+    channel = {"channel_id": "C01", "name": "boats", "messages": [first | {"slackdump_thread_replies": [reply]}, last]}
+    got = read(json.dumps(channel), name="C01.json")
+    assert (got.format, got.sessions[0].external_id, got.sessions[0].title) == ("slack", "C01", "boats")
+    assert [(m.author, m.text) for m in got.messages] == [("Ana", "who has the key?"), ("U2", "I"), ("Ana", "thanks")]
+    assert got.messages[1].reply_to == first["ts"]
+
+
+def test_a_single_message_is_read(read):
+    got = read(json.dumps({"type": "message", "text": "up", "ts": "1736478630.905399", "bot_id": "B1"}), name="m.json")
+    assert (got.format, got.texts) == ("slack", ["up"])

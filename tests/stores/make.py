@@ -1,8 +1,9 @@
 """Makes a fixture for the migrations: a small store, as the schema of the program that runs this has it.
 
-    python tests/stores/make.py tests/stores/NAME.db.gz [--undated]
+    python tests/stores/make.py tests/stores/NAME.db.gz [--undated] [--attached]
 
-With ``--undated`` it also holds a conversation that has a time, of messages that have none.
+With ``--undated`` it also holds a conversation that has a time, of messages that have none; with ``--attached``, a
+message that carries a file.
 A fixture is made once, by the version whose schema it is to keep, and committed: it is never made again.
 """
 
@@ -36,7 +37,7 @@ UNDATED = {
 }
 
 
-def make(target: Path, *, undated: bool) -> None:
+def make(target: Path, *, undated: bool, attached: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         export = Path(folder) / "export.jsonl"
         lines = [
@@ -52,6 +53,12 @@ def make(target: Path, *, undated: bool) -> None:
                 chat = Path(folder) / "Piers.json"
                 chat.write_text(json.dumps(UNDATED), encoding="utf-8")
                 memory.ingest(chat, wait=False)
+            if attached:
+                (Path(folder) / "tides.txt").write_text("High water at noon.", encoding="utf-8")
+                line = {"session_id": "s2", "message_id": "1", "role": "user", "content": "The tides",
+                        "metadata": {"attachments": [{"name": "tides.txt"}]}}  # fmt: skip
+                (Path(folder) / "files.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+                memory.ingest(Path(folder) / "files.jsonl", wait=False)
             memory.sessions.create(title="By hand", user_id="ana").add("user", "The ferry leaves at noon.")
         connection = sqlite3.connect(home / "recall.db", isolation_level=None)
         # The path is that of a temporary folder of this machine.
@@ -66,4 +73,4 @@ def make(target: Path, *, undated: bool) -> None:
 
 
 if __name__ == "__main__":
-    make(Path(sys.argv[1]), undated="--undated" in sys.argv)
+    make(Path(sys.argv[1]), undated="--undated" in sys.argv, attached="--attached" in sys.argv)

@@ -350,7 +350,7 @@ def test_what_is_left_out_says_why() -> None:
     hits = [*HITS, hit(70, "far away", score=0.01)]
     context = layers.build(plan(200), ContextMaterial(hits=hits, turns=TURNS, facts=[fact(1, "word " * 300)]))
     reasons = {one.message_id: one.reason for one in context.dropped}
-    assert reasons["m70"] == "scores less than 5% of the best"
+    assert reasons["m70"] == "far weaker match than the best"
     assert reasons["m59"] == "no room left"
     assert reasons["m100"] == "no room left among the latest turns"
     assert reasons["f1"] == "no room left in the profile"

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ def with_second(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return know
 
 
-@pytest.mark.parametrize("name", ["first", "before_authors", "before_people", "development"])
+@pytest.mark.parametrize("name", ["first", "before_authors", "before_people", "before_noting", "development"])
 @pytest.mark.parametrize("migrated", [False, True])
 def test_an_earlier_store_opens_whole_and_goes_on(
     home: Path, tmp_path: Path, with_second: Callable[..., None], name: str, migrated: bool
@@ -113,6 +114,19 @@ def test_an_earlier_store_opens_whole_and_goes_on(
         memory.sessions.get("s1").delete()
         assert not memory.verify().problems
     assert version(path)[0] == LATEST + migrated
+
+
+def test_attachments_of_an_earlier_store_are_kept_and_their_texts_are_looked_for(home: Path) -> None:
+    put("before_documents", home)
+    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+        (one,) = memory.attachments.list()
+        assert (one.name, one.size, one.pages, one.kept) == ("tides.txt", 19, 0, False)
+        memory.run_pending_jobs()
+        # The fixture's export is not on this machine.
+        assert memory.status()["counts"]["documents"] == 0
+        assert not memory.verify().problems
+    with closing(sqlite3.connect(home / "recall.db")) as database:
+        assert database.execute("SELECT text_state FROM attachment").fetchall() == [("missing",)]
 
 
 @pytest.mark.parametrize("name", ["first", "development"])

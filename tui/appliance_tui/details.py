@@ -134,7 +134,7 @@ def summary_parts(summary: Summary, title: str, messages: Messages) -> Iterator[
 
 def message_parts(message: Message, importance: Importance) -> Iterator[DetailPart]:
     """A message, and the parts of its importance."""
-    who = f"{one_line(message.author or message.role)} · {time_of(message) or 'no time'}"
+    who = f"{one_line(message.who)} · {time_of(message) or 'no time'}"
     pinned = " · ★ pinned" if importance.pinned else ""
     yield DetailPart(
         Content.assemble((who, "bold"), (f"  {message.id}{pinned}\n", MUTED), sanitize(message.text)), message.id
@@ -176,7 +176,7 @@ def evidence_parts(fact: Fact, messages: Messages, prefix: str = "") -> Iterator
 
 def _quote_part(quote: Quote, messages: Messages) -> DetailPart:
     message = messages.get(quote.message_id)
-    who = one_line(message.author or message.role)[:30] + " · " if message is not None else ""
+    who = one_line(message.who)[:30] + " · " if message is not None else ""
     when = minute(message.timestamp) if message is not None else ""
     head = f"{quote.message_id} · {who}{when or 'no time'}\n"
     return DetailPart(Content.assemble((head, MUTED), f"“{one_line(quote.text)}”"), quote.message_id)

@@ -6,7 +6,7 @@ The functions build the values; the dataclasses describe them in the OpenAPI doc
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -31,7 +31,9 @@ from appliance.types import (
 if TYPE_CHECKING:
     from appliance.types import Context, Echo, ErasurePreview, FileReport, Hits, IngestReport, InputProblem, SummaryHit
 
-FILE_COUNT_FIELDS = ("conversations", "messages", "new", "updated", "duplicates")
+FILE_COUNT_FIELDS = (
+    "conversations", "messages", "new", "updated", "duplicates", "documents", "pages", "kept",
+)  # fmt: skip
 """The counts of each ingested file, and of all together."""
 
 MAX_SNIPPET_CHARACTERS = 80
@@ -67,14 +69,15 @@ class SummaryHitAnswer:
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
     """Hits in their order, with notes about the search. ``total`` counts all of them, or some of them if it is not
-    exact; ``more`` says that ``offset`` leads to others. ``found`` is false if nothing is a good match: then there are
-    no hits, unless ``min_score`` was given."""
+    exact, and ``likely`` those that are likely to be what was asked for; ``more`` says that ``offset`` leads to others.
+    ``found`` is false if nothing is a good match: then there are no hits, unless ``min_score`` was given."""
 
     query: str
     mode: Mode
     hits: tuple[Hit, ...]
     total: int
     total_is_exact: bool
+    likely: int
     more: bool
     found: bool
     took_ms: float
@@ -92,6 +95,7 @@ def search_shape(hits: Hits) -> dict[str, Any]:
         "hits": list(hits),
         "total": hits.total,
         "total_is_exact": hits.total_is_exact,
+        "likely": hits.likely,
         "more": hits.more,
         "found": hits.found,
         "took_ms": hits.took_ms,
@@ -177,7 +181,9 @@ class FileProblemAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FileAnswer:
-    """The result for one file. Counts are of messages, except ``conversations``."""
+    """The result for one file. Counts are of messages, except ``conversations``, the attached ``documents`` whose text
+    was read with their ``pages``, and the attachments of which copies were ``kept``. ``read_with`` is the file with
+    which one without messages of its own was read, or to whose messages it is attached."""
 
     path: str
     format: str | None
@@ -187,8 +193,12 @@ class FileAnswer:
     new: int
     updated: int
     duplicates: int
+    documents: int
+    pages: int
+    kept: int
     errors: tuple[FileProblemAnswer, ...]
     notes: tuple[FileProblemAnswer, ...]
+    read_with: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +211,9 @@ class IngestTotals:
     new: int
     updated: int
     duplicates: int
+    documents: int
+    pages: int
+    kept: int
     chunks: int
     embedded: int | None
     pending: int | None
@@ -241,6 +254,7 @@ def file_shape(file: FileReport) -> dict[str, Any]:
         **{count: getattr(file, count) for count in FILE_COUNT_FIELDS},
         "errors": _problem_shapes(file.errors),
         "notes": _problem_shapes(file.notes),
+        "read_with": file.read_with,
     }
 
 
@@ -267,7 +281,8 @@ class ErasurePreviewAnswer:
     outside of the memory that contain it and are not changed. ``found_in`` are the places where the words of a query
     were looked for, with the number of messages that each leads to. ``echoes`` would still say it: near copies, answers
     that repeat it, other messages, summaries and facts; ``with_echoes`` erases them too. ``contacts`` counts entries of
-    address books."""
+    address books. If an author was named, ``authors`` are the names that its messages were written under ("" for none),
+    with their numbers, and ``notes`` say where a name is that of several people, or whose it may be."""
 
     messages: tuple[str, ...]
     sessions: tuple[str, ...]
@@ -278,6 +293,8 @@ class ErasurePreviewAnswer:
     found_in: Mapping[str, int]
     echoes: Sequence[EchoAnswer]
     contacts: int = 0
+    authors: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,10 @@ rebuilt instead of searched wrongly."""
 
 @dataclass(frozen=True, slots=True)
 class PointFields:
-    """The filter fields of a point. ``conversational`` is True for conversational messages; ``at`` is in microseconds
-    since 1970, None where the source gave no time, and ``author`` None where it named none. Only searches with its
-    session among the exempt parts find a ``withheld`` point. ``level`` is that of a summary, None for a message."""
+    """The filter fields of a point. ``conversational`` is True for what a search without roles finds: conversational
+    messages, and pages of documents. ``at`` is in microseconds since 1970, None where the source gave no time, and
+    ``author`` None where it named none. Only searches with its session among the exempt parts find a ``withheld``
+    point. ``level`` is that of a summary, None for a message."""
 
     user_id: str
     namespace: str

@@ -364,7 +364,7 @@ def load_preview(memory: Appliance, info: SessionInfo) -> Content:
     for summary in memory.summaries.list(session_id=info.id, level="session", limit=1):
         lines += [Content(""), Content.styled("Summary", "bold $text-accent"), Content(sanitize(summary.text))]
     for message in memory.overview.messages(outline.ids[:PREVIEW_MESSAGES]):
-        author = one_line(message.author or message.role)[:40]
+        author = one_line(message.who)[:40]
         text = sanitize(message.text[:PREVIEW_CHARACTERS]).strip()
         lines += [
             Content(""),

@@ -21,6 +21,7 @@ from appliance_tui.actions import bindings
 from appliance_tui.erasure import (
     ErasureRequest,
     ErasureSummary,
+    author_note,
     echo_note,
     kept_file_note,
     place_note,
@@ -184,7 +185,11 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         is_partial = len(summary.preview.messages) > len(summary.sample)
         first = f"\nThe first {len(summary.sample):,} of them:" if is_partial else ""
         included = self.query_one("#forget-echoes", Checkbox).value
-        notes = (place_note(summary.preview), echo_note(summary.preview, included=included))
+        notes = (
+            author_note(summary.preview),
+            place_note(summary.preview),
+            echo_note(summary.preview, included=included),
+        )
         places = "".join(f"\n{note}" for note in notes if note)
         self._show_text(f"This erases {summary.description}. It can't be undone.{places}{files}{first}")
         self.query_one("#forget-prompt", Static).update(
@@ -335,7 +340,7 @@ def _message_line(message: Message, width: int) -> Content:
     return Content.assemble(
         (f"{message.id:<7}", MUTED),
         (f"{minute(message.timestamp)[:10]:<11}", MUTED),
-        (f"{one_line(message.author or message.role)[:20]}: ", "bold"),
+        (f"{one_line(message.who)[:20]}: ", "bold"),
         one_line(message.text[:MAX_LINE_CHARACTERS]),
     )
 

@@ -12,8 +12,8 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.reactive import var
 from textual.widgets import Input, Static
 
+from appliance.requests.typed_filters import SearchFilters, extract_filters
 from appliance_tui import filters
-from appliance_tui.filters import SearchFilters
 from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import open_file, source_file
 from appliance_tui.screens.explanation import ExplanationScreen
@@ -72,9 +72,9 @@ class SearchScreen(FrameScreen):
     def _query_changed(self, event: Input.Changed) -> None:
         line = event.input  # its value, not the event's: more may have been typed since
         text, cursor = line.value, line.cursor_position
-        remaining, search_filters = filters.extract_filters(text, self.search_filters, cursor)
+        remaining, search_filters = extract_filters(text, self.search_filters, cursor)
         if remaining != text:
-            before = filters.extract_filters(text[:cursor], SearchFilters())[0]
+            before = extract_filters(text[:cursor], SearchFilters())[0]
             line.value = remaining  # posts another change
             line.cursor_position = len(before)
             self.search_filters = search_filters
@@ -134,7 +134,7 @@ class SearchScreen(FrameScreen):
             text.update("")
             return
         body = sanitize(hit.text[:PREVIEW_CHARACTERS]) + ("…" if len(hit.text) > PREVIEW_CHARACTERS else "")
-        head = f"{one_line(hit.author or hit.role)} · {time_of(hit)}"
+        head = f"{one_line(hit.who)} · {time_of(hit)}"
         title = one_line(hit.session_title or hit.session_id)
         text.update(highlight_terms(f"{head}\n{title}\n\n{body}", query_terms(self.query_one(SearchInput).value)))
 
@@ -209,7 +209,7 @@ class SearchScreen(FrameScreen):
         from appliance.types.reasons import reason
 
         if (hit := self._marked_hit) is not None:
-            title, author = f"Why {hit.message_id} is hit {hit.rank}", one_line(hit.author or hit.role)
+            title, author = f"Why {hit.message_id} is hit {hit.rank}", one_line(hit.who)
             description = f"{reason(hit.why, hit.author)}\n\n{author}: {one_line(hit.snippet)}"
             self.app.push_screen(ExplanationScreen(title, description, hit.why, hit.score))
 

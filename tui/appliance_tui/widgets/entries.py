@@ -143,7 +143,7 @@ def render_entry(entry: Entry, width: int) -> Content:
             return Content.assemble(
                 (f" {message.id:<7}", MUTED),
                 (f"{day(message.timestamp):<11}", MUTED),
-                (f"{one_line(message.author or message.role)[:20]}: ", "bold"),
+                (f"{one_line(message.who)[:20]}: ", "bold"),
                 one_line(message.text[:MAX_LINE_CHARACTERS]),
             )
 

@@ -48,7 +48,7 @@ class HitList(OptionList):
         head = Content.assemble(
             (render_bar(hit.score, BAR_WIDTH), "$accent"),
             " ",
-            (one_line(hit.author or hit.role)[:40], f"bold {ROLE_COLOURS[hit.role]}"),
+            (one_line(hit.who)[:40], f"bold {ROLE_COLOURS[hit.role]}"),
             ("  ★" if pinned else "", "$warning"),
             "  ",
             (" · ".join(about), "$foreground-muted"),

@@ -117,7 +117,7 @@ def render_row(row: LayerRow, width: int) -> Content:
         case DroppedEntry(dropped, message):
             line = ""
             if message is not None:
-                author, text = one_line(message.author or message.role)[:20], one_line(message.text[: 4 * width])
+                author, text = one_line(message.who)[:20], one_line(message.text[: 4 * width])
                 line = f"{author} {minute(message.timestamp)[:10]}: {text}"
             return Content.assemble((f" {dropped.message_id:<8}  ", MUTED), (f"{dropped.reason}  ", "$warning"), line)
         case PlainLine(name, text, total):

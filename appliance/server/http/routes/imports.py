@@ -80,6 +80,9 @@ async def import_export(
     dry_run: Annotated[bool, Query(description="Report what would be done, without changing anything.")] = False,
     again: Annotated[bool, Query(description="Also ingest messages that were forgotten before.")] = False,
     wait: Annotated[bool, Query(description="Embed before answering, instead of in the background.")] = False,
+    keep_attachments: Annotated[
+        bool | None, Query(description="Copy attached files into the memory; by default as the settings say.")
+    ] = None,
 ) -> Response:
     """Ingest an export. The body is the file itself: a zip or any file that 'appliance ingest' reads."""
     run_ingest = functools.partial(
@@ -91,6 +94,7 @@ async def import_export(
         dry_run=dry_run,
         again=again,
         wait=wait,
+        keep=keep_attachments,
     )
     folder = await anyio.to_thread.run_sync(_make_upload_folder, caller.service.home)
     try:
@@ -188,11 +192,13 @@ def _ingest(
     dry_run: bool,
     again: bool,
     wait: bool,
+    keep: bool | None,
 ) -> IngestReport:
     with usage_error_as_conflict():
         return caller.memory.ingest(
-            path, format=format, user_id=user, namespace=namespace, dry_run=dry_run, again=again, wait=wait
-        )
+            path, format=format, user_id=user, namespace=namespace, dry_run=dry_run, again=again, wait=wait,
+            keep_attachments=keep,
+        )  # fmt: skip
 
 
 def _strip_upload_folder(report: IngestReport, folder: Path) -> IngestReport:
