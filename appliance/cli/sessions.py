@@ -58,10 +58,7 @@ def list_sessions(
     title: Annotated[str, option("--title", "WORDS", "Words in the title.")] = "",
     tag: options.Tag = None,
     sort: Annotated[
-        str,
-        typer.Option(
-            "--sort", metavar="active|created|title|messages|importance", help="Order. Default: the last active first."
-        ),
+        str, typer.Option("--sort", metavar="active|created|title|messages|importance", help="Order.")
     ] = "active",
     reverse: Annotated[bool, flag("--reverse", "Reverse the order.")] = False,
     limit: options.Limit = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 
-from appliance.store.lexical import fold
+from appliance.store.lexical import fold_name
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys
 from appliance.types import Scope
 
@@ -23,8 +23,8 @@ _IN_SCOPE_SQL = (
 
 
 def is_named(author: str, name: str) -> bool:
-    """Whether an author has this name or this part of a name, without case."""
-    return fold(name) in fold(author)
+    """Whether an author has this name or this part of a name, without case and accents."""
+    return fold_name(name) in fold_name(author)
 
 
 def named(db: sqlite3.Connection, scope: Scope, name: str) -> list[str]:

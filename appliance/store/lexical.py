@@ -302,6 +302,12 @@ def fold(text: str) -> str:
     return " ".join(_normalize_unicode(text).casefold().split())
 
 
+def fold_name(text: str) -> str:
+    """Return a name as ``fold`` does, and without accents, which people leave out: "jurgen" is "Jürgen"."""
+    decomposed = unicodedata.normalize("NFKD", fold(text))
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
 def has_as_words(text: str, phrase: str) -> bool:
     """Whether a text has a phrase that does not begin or end within a word, without case."""
     return re.search(rf"(?<!\w){re.escape(fold(phrase))}(?!\w)", fold(text)) is not None
