@@ -71,7 +71,8 @@ def test_the_tour(tmp_path: Path) -> None:
     for words, part in EXPECTED.items():
         (output,) = (output for line, output in told.items() if words in line)
         assert part in output, (words, output)
-    assert "Burra1987" not in "".join(told.values()), "a secret is hidden from what an assistant is given"
+    shown = "".join(output for line, output in told.items() if "appliance export" not in line)
+    assert "Burra1987" not in shown, "a secret is hidden from what an assistant is given"
     assert not re.search(r"^note: no (?:author|tag|source) ", done.stderr, re.MULTILINE)
     assert "cashews" in done.stdout
     assert "13 March" in done.stdout
