@@ -101,7 +101,10 @@ def test_enter_lands_on_the_sentence_and_brackets_go_on(filled: Path) -> None:
             await until(pilot, lambda: "Mira Halvorsen" in glowing(page))
             assert "We talked" not in glowing(page) and "lighthouse" in marked(page)
             await until(pilot, lambda: "1 of 2  n next" in note(app))
-            assert any(strip.text.endswith("━") for strip in rows(page))
+            column = page.transcript.scrollable_content_region.width - 1
+            marks = [row for row, strip in enumerate(rows(page)) if strip.text[column] == "━"]
+            heights = page.transcript._heights
+            assert marks == [heights.top(index) * len(rows(page)) // heights.total for index in (10, 40)]
             await pilot.press("n")
             await until(pilot, lambda: page.transcript.mark == 40)
             await pilot.press("N")

@@ -196,11 +196,13 @@ class ConversationScreen(FrameScreen):
             return
         sent_at = layout.outline.times[mark]
         parts = [f"{mark + 1:,} of {len(layout):,}", day(sent_at) or "no date", layout.outline.ids[mark]]
-        if self._search_in is not None:
-            parts.append(self._match_text(self._search_in, mark))
-        if (results := self._results) is not None and results.total > 1:
-            parts.append(f"hit {results.position + 1:,} of {results.total:,}  ] next, [ previous")
-        self._show_note(" · ".join(parts))
+        match_text = self._match_text(self._search_in, mark) if self._search_in is not None else ""
+        if (results := self._results) is None:
+            parts.append(match_text)
+        else:  # how one goes on comes first: a narrow screen cuts the end
+            hit_text = f"hit {results.position + 1:,} of {results.total:,}  ] next, [ previous"
+            parts = [hit_text if results.total > 1 else "", match_text, *parts]
+        self._show_note(" · ".join(filter(None, parts)))
 
     def _match_text(self, search: ConversationSearch, mark: int) -> str:
         words = f"“{one_line(search.text)}”"

@@ -137,14 +137,16 @@ class HeightIndex:
         """The item at a line, the nearest one for a line outside. The column must not be empty."""
         return max(0, min(int(np.searchsorted(self._cumulative_heights(), line, side="right")), len(self._heights) - 1))
 
-    def has_item_in_row(self, indices: Sequence[int], row: int, rows: int) -> bool:
-        """Whether a row of a scrollbar of so many rows stands for any of some items, which are in order."""
+    def begins_in_row(self, indices: Sequence[int], row: int, rows: int) -> bool:
+        """Whether any of some items, which are in order, begins in what a row of a scrollbar of so many rows stands
+        for."""
         if not indices:
             return False
-        first = self.index_at(row * self.total // rows)
-        last = max(first, self.index_at((row + 1) * self.total // rows - 1))
-        place = bisect_left(indices, first)
-        return place < len(indices) and indices[place] <= last
+        rows = min(rows, self.total)
+        start, end = row * self.total // rows, (row + 1) * self.total // rows
+        first = self.index_at(start)
+        place = bisect_left(indices, first + (self.top(first) < start))
+        return place < len(indices) and self.top(indices[place]) < end
 
     def update(self, heights: Mapping[int, int]) -> None:
         """Set heights by index."""

@@ -101,7 +101,8 @@ class HitList(OptionList):
         )
         matches = self.results.matches.get(hit.message_id)
         words = matches.words if matches is not None else ()
-        return Content("\n").join([head, highlight_words(one_line(hit.snippet), words, f"bold {colours.match}")])
+        snippet = highlight_words(one_line(hit.snippet), words, f"bold {colours.match}")
+        return Content.assemble(head, "\n  " if follows else "\n", snippet)
 
     @property
     def chosen(self) -> Hit | None:

@@ -73,7 +73,7 @@ def passage_pattern(passage: str) -> re.Pattern[str] | None:
     for number in range(len(words) - 1, 0, -1):
         follows = rf"[\W_]+{re.escape(words[number])}{pattern}"
         pattern = follows if number < MIN_PASSAGE_WORDS else f"(?:{follows})?"
-    return re.compile(re.escape(words[0]) + pattern)
+    return re.compile(rf"{re.escape(words[0])}{pattern}[^\w\s]*")
 
 
 def highlight_words(text: str, words: Collection[str], style: str) -> Content:

@@ -50,6 +50,9 @@ if TYPE_CHECKING:
 MAX_TEXT_COLUMNS = 110
 """Columns of a text at most: longer lines are hard to read."""
 
+SIDE_COLUMNS = 2
+"""Columns right of a text: the marks of matches, and the scrollbar."""
+
 PREFETCH_SCREENS = 2
 """Screens above and below the visible one that are rendered in advance."""
 
@@ -162,7 +165,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
                 self._pending_jump = (layout.outline.ids[self.mark], 0.5)  # fewer rows are visible now
             anchor = self._anchor()
         self._laid_out_rows = self._visible_rows
-        width = max(10, min(MAX_TEXT_COLUMNS, self.size.width - GUTTER - 1))
+        width = max(10, min(MAX_TEXT_COLUMNS, self.size.width - GUTTER - SIDE_COLUMNS))
         theme = self.app.theme_variables
         style, self._palette = text_style(width, theme, markdown=self.markdown), readable_colours(theme)
         if style != self._text_style:
@@ -468,9 +471,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             is_header = row == layout.lines_above(index) - 1
             text = Strip([])
             if is_header:
-                author, role = layout.outline.authors[index], layout.outline.roles[index]
-                author_colour = self._palette.of_author(author, role, self.name_keys)
-                text = header_line(layout.outline, index, colours, author_colour)
+                text = header_line(layout.outline, index, colours, self._palette, self.name_keys)
             elif layout.begins_day[index] and row == 1:
                 text = day_line(layout.outline.times[index], self._text_style.width, colours)
             left = gutter(is_header and index == self.mark, False, colours)
@@ -479,8 +480,9 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             first = piece == 0 and row == 0
             left = gutter(index == self.mark, first and self.is_pinned(index), colours)
         strip = Strip.join([left, text])
-        if self._heights.has_item_in_row(self.match_indices, y, self._visible_rows):
-            strip = Strip.join([strip.adjust_cell_length(width - 1), match_mark(colours)])
+        if self._heights.begins_in_row(self.match_indices, y, self._visible_rows):
+            beside = self.scrollable_content_region.width - 1
+            strip = Strip.join([strip.adjust_cell_length(beside), match_mark(colours)])
         return strip.adjust_cell_length(width).apply_style(base)
 
     def _text_strip(self, index: int, piece: int, row: int, colours: dict[str, str]) -> Strip:

@@ -16,6 +16,7 @@ from appliance_tui.widgets.display_text import fit_width, one_line, pluralize
 
 if TYPE_CHECKING:
     from appliance.types import Outline
+    from appliance_tui.author_colours import ReadableColours
     from appliance_tui.widgets.message_cache import RenderedBody
 
 GUTTER = 3
@@ -42,9 +43,13 @@ def gutter(marked: bool, pinned: bool, colours: Mapping[str, str]) -> Strip:
     )
 
 
-def header_line(outline: Outline, index: int, colours: Mapping[str, str], colour: str) -> Strip:
-    """The role's letter, the author, the time, and how many files are attached. ``colour`` is the author's."""
+def header_line(
+    outline: Outline, index: int, colours: Mapping[str, str], palette: ReadableColours, people: Mapping[str, str]
+) -> Strip:
+    """The role's letter, the author, the time, and how many files are attached; ``people`` as for
+    ``ReadableColours.of_author``."""
     role = outline.roles[index]
+    colour = palette.of_author(outline.authors[index], role, people)
     author = one_line(outline.authors[index])
     name = fit_width(author, min(MAX_NAME_WIDTH, cell_len(author))) if author else role
     muted = _style(colours["muted"])
