@@ -24,6 +24,7 @@ from appliance_tui.search_results import SearchResults, SearchSpec, group_near, 
 from appliance_tui.themes import THEMES
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.match_highlights import passage_pattern, spans_by_line, words_pattern
+from appliance_tui.workers import MemoryChanged
 from tests.homes import copied
 
 LONG = "\n".join(f"- item {number} of the list" for number in range(80))
@@ -166,6 +167,11 @@ def test_hits_are_sorted_by_time_and_by_score(filled: Path) -> None:
             assert [hit.external_id for hit in hits.hits] == ["l1", "c40", "c10"]
             await pilot.press("s")
             await until(pilot, lambda: "newest first" not in note(app))
+            hits.highlighted = 1
+            selected, results = hits.chosen, hits.results
+            app.screen.post_message(MemoryChanged("embedded", {}))  # the same search again
+            await until(pilot, lambda: hits.results is not results)
+            assert hits.chosen == selected
 
     run(body)
 

@@ -22,12 +22,12 @@ class FoundBatch:
 @dataclass(frozen=True, slots=True)
 class ConversationSearch:
     """A search within a conversation. ``find`` searches messages by id, at most 500, on a thread; ``pattern`` marks the
-    matches, None if only ``find`` knows them. ``goes_to_first`` tells whether the first match is shown at once."""
+    matches, None if only ``find`` knows them. ``is_typed`` tells whether somebody typed it here."""
 
     text: str
     find: Callable[[Appliance, Sequence[str]], FoundBatch]
     pattern: re.Pattern[str] | None
-    goes_to_first: bool
+    is_typed: bool
 
 
 def typed_search(words: str) -> ConversationSearch:
@@ -37,7 +37,7 @@ def typed_search(words: str) -> ConversationSearch:
     def find(memory: Appliance, ids: Sequence[str]) -> FoundBatch:
         return FoundBatch([message.id for message in memory.overview.messages(ids) if pattern.search(message.text)])
 
-    return ConversationSearch(" ".join(words.split()), find, pattern, goes_to_first=True)
+    return ConversationSearch(" ".join(words.split()), find, pattern, is_typed=True)
 
 
 def query_search(query: str) -> ConversationSearch:
@@ -48,4 +48,4 @@ def query_search(query: str) -> ConversationSearch:
         words = {word.casefold(): word for matches in found for word in matches.words}
         return FoundBatch([matches.message_id for matches in found], tuple(words.values()))
 
-    return ConversationSearch(" ".join(query.split()), find, None, goes_to_first=False)
+    return ConversationSearch(" ".join(query.split()), find, None, is_typed=False)

@@ -6,7 +6,6 @@ import asyncio
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -160,7 +159,7 @@ class ConversationScreen(FrameScreen):
                 self._set_matches([])
                 self.transcript.replace_layout(layout)
                 if self._search_in is not None:
-                    self._begin_search(replace(self._search_in, goes_to_first=False))
+                    self._begin_search(self._search_in, goes_to_first=False)
             if summary != self.query_one(SummaryPanel).summary:
                 self.query_one(SummaryPanel).show(summary)
             await asyncio.sleep(REFRESH_INTERVAL_SECONDS)
@@ -219,7 +218,7 @@ class ConversationScreen(FrameScreen):
 
     def action_back(self) -> None:
         """End a search that was typed here, or close the conversation."""
-        if self._search_in is None or not self._search_in.goes_to_first:
+        if self._search_in is None or not self._search_in.is_typed:
             self.dismiss()
             return
         self.workers.cancel_group(self, "find")
@@ -298,14 +297,15 @@ class ConversationScreen(FrameScreen):
                 self.transcript.jump(index)
 
     def _start_search(self, words: str) -> None:
-        self._begin_search(typed_search(words))
+        self._begin_search(typed_search(words), goes_to_first=True)
 
-    def _begin_search(self, search: ConversationSearch) -> None:
+    def _begin_search(self, search: ConversationSearch, *, goes_to_first: bool = False) -> None:
+        """Look for something in the conversation; ``goes_to_first`` shows the first match as soon as it is found."""
         self._search_in = search
         self._matching_words = {}
         self.transcript.search_pattern = search.pattern
         self._set_matches([])
-        begin(self, self._search, "find", exclusive=True)
+        begin(self, partial(self._search, goes_to_first), "find", exclusive=True)
 
     def _set_matches(self, indices: list[int]) -> None:
         self.hits = self.transcript.match_indices = indices
@@ -323,7 +323,7 @@ class ConversationScreen(FrameScreen):
             self.transcript.search_pattern = words_pattern(self._matching_words.values())
         self.transcript.refresh()
 
-    async def _search(self) -> None:
+    async def _search(self, goes_to_first: bool) -> None:
         """Search the conversation from the selected message to the end, then from the start."""
         transcript = self.transcript
         layout, search, mark = transcript.conversation_layout, self._search_in, transcript.mark
@@ -342,7 +342,7 @@ class ConversationScreen(FrameScreen):
                         return
                     first = not self.hits
                     self._add_matches((layout.index_by_id[id] for id in batch.ids), batch.words)
-                    if first and batch.ids and search.goes_to_first:
+                    if first and batch.ids and goes_to_first:
                         transcript.seek(layout.index_by_id[batch.ids[0]])
                     self._show_position()
         finally:
@@ -358,7 +358,7 @@ class ConversationScreen(FrameScreen):
             index = bisect_left(self.hits, mark + 1) if by > 0 else bisect_left(self.hits, mark) - 1
             self.transcript.seek(self.hits[index % len(self.hits)])
         elif not self._is_searching:
-            self._begin_search(self._search_in)
+            self._begin_search(self._search_in, goes_to_first=True)
 
     def action_summary(self) -> None:
         if self._require_summary() is not None:

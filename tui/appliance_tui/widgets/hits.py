@@ -51,13 +51,16 @@ class HitList(OptionList):
         return self.results.hits if self.results is not None else []
 
     def show(self, results: SearchResults | None) -> None:
-        """Show other hits and select the first."""
+        """Show other hits and select the first; of the same search, the one that was selected."""
+        is_same = self.results is not None and results is not None and self.results.spec == results.spec
+        selected = self.chosen.message_id if is_same and self.chosen is not None else None
         self.results = results
         self._pinned = set()
         with self.app.batch_update():
             self.clear_options()
             self.extend()
-            self.highlighted = 0 if self.options else None
+            place = next((index for index, hit in enumerate(self.hits) if hit.message_id == selected), 0)
+            self.highlighted = place if self.options else None
 
     def extend(self) -> None:
         """List the hits that have been loaded since."""
