@@ -18,6 +18,9 @@ verbs = typer.Typer()
 SHOWN_PROPOSALS = 10
 """How many proposals a list shows on a terminal; --json has all."""
 
+SHOWN_LIKELY = 5
+"""How many people are named as those who you may be."""
+
 _KINDS = ("name", "address", "number", "handle", "id")
 
 _Person = Annotated[str, argument("PERSON", "A person: an id (p3), or a name, address or number.")]
@@ -68,7 +71,7 @@ def list_people(
         found = memory.people.list(user, everyone=everyone)
     shown = found.people[:limit]
     if json:
-        output.print_json({"people": shown, "proposals": found.proposals})
+        output.print_json({"people": shown, "proposals": found.proposals, "maybe_me": found.maybe_me})
         return
     if shown:
         rows = [
@@ -226,10 +229,14 @@ def me(
             _report(memory.people.set_me(person, user_id=user), json)
             return
         found = memory.people.me(user)
+        listed = memory.people.list(user) if found is None and not json else None
     if json:
         output.print_json({"me": found})
     elif found is None:
         output.say("The exports don't say who you are. Set it with 'appliance people me PERSON'.")
+        likely = [one for one in listed or () if listed and one.id in listed.maybe_me]
+        if likely:
+            output.say(f"You may be {' or '.join(f'{one.name} ({one.id})' for one in likely[:SHOWN_LIKELY])}.")
     else:
         output.print_line(f"You are {found.name} ({found.id}).")
         for kind, values in _by_kind(found.identities).items():
@@ -257,6 +264,8 @@ def _report(change: PeopleChange, as_json: bool) -> None:
         output.print_line(f"{person.id}  {_name(person)}  {output.plural(person.messages, 'message')}")
     if change.change != "undone":
         output.say("Take it back with 'appliance people undo'.")
+    if change.change == "split" and any(person.me for person in change.people):
+        output.say("If you are the other one, say so with 'appliance people me PERSON'.")
 
 
 def _name(person: Person) -> str:

@@ -14,14 +14,13 @@ from typing import Literal, cast
 
 import msgspec
 
-from appliance.store import identities
-from appliance.store.lexical import fold, has_as_words
+from appliance.store.lexical import fold
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, to_json
 from appliance.timestamps import now
 from appliance.types import Identity, Scope
 
-MIN_CALLED_CHARACTERS = 2
-"""A question names nobody by a single letter."""
+_IS_ME, _MAYBE_ME = 1, 2
+"""What ``person.me`` says: it is the person whose memory it is, or it may be."""
 
 Node = tuple[str, str, str]
 """An identity as a link sees it: its source ("" for addresses and numbers, which are the same everywhere), kind and
@@ -43,13 +42,15 @@ class PersonDecision:
 
 @dataclass(frozen=True, slots=True)
 class StoredPerson:
-    """A person as it was derived last. ``bare`` are the names that link nothing."""
+    """A person as it was derived last. ``bare`` are the names that link nothing. ``maybe_me`` says that the person may
+    be the one whose memory it is."""
 
     key: int
     name: str
     me: bool
     identities: tuple[Identity, ...]
     bare: frozenset[Identity]
+    maybe_me: bool = False
 
 
 def public_id(key: int) -> str:
@@ -113,7 +114,10 @@ def people(db: sqlite3.Connection, scope: Scope, keys: Collection[int] | None = 
         if is_bare:
             bare[key].add(identity)
     rows = db.execute(f"SELECT id, name, me FROM person p WHERE {where} ORDER BY id", values)
-    return [StoredPerson(key, name, bool(me), tuple(known[key]), frozenset(bare[key])) for key, name, me in rows]
+    return [
+        StoredPerson(key, name, me == _IS_ME, tuple(known[key]), frozenset(bare[key]), me == _MAYBE_ME)
+        for key, name, me in rows
+    ]
 
 
 def owner_of(db: sqlite3.Connection, key: int) -> Scope | None:
@@ -133,7 +137,7 @@ def own_authors(db: sqlite3.Connection, sessions: Iterable[int]) -> dict[tuple[i
     """Return, for the authors of some sessions who are known as people, whether each is the person whose memory it
     is."""
     rows = db.execute(
-        "SELECT a.session_id, a.author, p.me FROM session_author a JOIN person p ON p.id = a.person_id"
+        "SELECT a.session_id, a.author, p.me = 1 FROM session_author a JOIN person p ON p.id = a.person_id"
         f" WHERE a.session_id IN {JSON_KEYS_SQL}",
         (json_keys(sessions),),
     )
@@ -200,11 +204,6 @@ def names(db: sqlite3.Connection, scope: Scope) -> Iterator[str]:
         (scope.user_id, scope.namespace),
     ):
         yield name
-
-
-def has_writer(db: sqlite3.Connection, scope: Scope, name: str) -> bool:
-    """Whether a person of a scope who wrote messages has this name."""
-    return wrote_openly(db, _keys_named(db, scope, name)[0])
 
 
 def evidence(db: sqlite3.Connection, key: int) -> tuple[str, ...]:
@@ -286,6 +285,11 @@ class DerivedPerson:
     identities: frozenset[Identity]
     bare: frozenset[Identity]
     evidence: frozenset[str]
+    maybe_me: bool = False
+
+    def own_mark(self) -> int:
+        """The value of ``person.me``."""
+        return _IS_ME if self.me else _MAYBE_ME if self.maybe_me else 0
 
 
 def replace_people(
@@ -305,12 +309,12 @@ def replace_people(
         if known is None:
             (key,) = tx.execute(
                 "INSERT INTO person (id, user_id, namespace, name, me) VALUES (?, ?, ?, ?, ?) RETURNING id",
-                (person.key, scope.user_id, scope.namespace, person.name, int(person.me)),
+                (person.key, scope.user_id, scope.namespace, person.name, person.own_mark()),
             ).fetchone()
         else:
             key = known.key
-            if (known.name, known.me) != (person.name, person.me):
-                tx.execute("UPDATE person SET name = ?, me = ? WHERE id = ?", (person.name, int(person.me), key))
+            if (known.name, known.me, known.maybe_me) != (person.name, person.me, person.maybe_me):
+                tx.execute("UPDATE person SET name = ?, me = ? WHERE id = ?", (person.name, person.own_mark(), key))
         keys.append(int(key))
         if known is None or {*known.identities} != person.identities | person.bare or known.bare != person.bare:
             tx.execute("DELETE FROM person_identity WHERE person_id = ?", (key,))
@@ -379,93 +383,6 @@ def read_facts_again(tx: sqlite3.Connection, authors: Iterable[tuple[int, str]])
         " AND talk",
         list(authors),
     )
-
-
-# --- finding people -------------------------------------------------------------------------------------------
-
-
-def find(db: sqlite3.Connection, scope: Scope, reference: str) -> list[StoredPerson]:
-    """Return the people whom a reference means: the one with this id, else those with this name, address, number or
-    id; without any, those with this part of a name."""
-    key = person_key(reference)
-    if key is not None:
-        return people(db, scope, [key])
-    if not reference.strip():
-        return []
-    if fold(reference) == "me" and (own := me(db, scope)) is not None:
-        return people(db, scope, [own])
-    exact, partial = _keys_named(db, scope, reference)
-    return people(db, scope, exact or partial)
-
-
-def _keys_named(db: sqlite3.Connection, scope: Scope, reference: str) -> tuple[set[int], set[int]]:
-    """The keys of the people with this name, address, number or id, and of those with this part of a name."""
-    part, exact, partial = fold(reference), set[int](), set[int]()
-    address, number = identities.normalise_address(reference), identities.normalise_number(reference)
-    owner = (scope.user_id, scope.namespace)
-    for key, name in db.execute("SELECT id, name FROM person WHERE user_id = ? AND namespace = ?", owner):
-        if part in (folded := fold(name)):
-            (exact if folded == part else partial).add(key)
-    rows = db.execute(
-        "SELECT i.person_id, i.kind, i.value FROM person p JOIN person_identity i ON i.person_id = p.id"
-        " WHERE p.user_id = ? AND p.namespace = ?",
-        owner,
-    )
-    for key, kind, value in rows:
-        if kind == "address":
-            is_exact = value == address
-        elif kind == "number":
-            is_exact = number is not None and identities.is_same_number(value, number)
-        else:
-            folded = fold(value).removeprefix("@") if kind == "handle" else fold(value)
-            is_exact = folded == part.removeprefix("@")
-            if not is_exact and kind != "id" and part in folded:
-                partial.add(key)
-        if is_exact:
-            exact.add(key)
-    return exact, partial | exact
-
-
-def matching(db: sqlite3.Connection, scope: Scope, reference: str) -> list[StoredPerson]:
-    """Return the people whom the value of a filter means: the one with this id, else all with this name or part of a
-    name, or with this address, number or id."""
-    key = person_key(reference)
-    if key is not None and (known := people(db, scope, [key])):
-        return known
-    if fold(reference) == "me" and (own := me(db, scope)) is not None:
-        return people(db, scope, [own])
-    return people(db, scope, _keys_named(db, scope, reference)[1])
-
-
-def called(db: sqlite3.Connection, scope: Scope, phrase: str) -> list[StoredPerson]:
-    """Return the people whom a phrase of a question names, and who wrote in a session that shares its messages: by a
-    whole name, address or number, with the family name first ("Müllers Hans"), or else by whole words of a name."""
-    words = fold(phrase).split()
-    if not words or len(phrase) < MIN_CALLED_CHARACTERS:
-        return []
-    turned = " ".join((*words[1:], words[0]))
-    for spelled in (phrase, turned, turned.removesuffix("'s"), turned.removesuffix("’s"), turned.removesuffix("s")):
-        if exact := _keys_named(db, scope, spelled)[0]:
-            break
-    else:
-        _, partial = _keys_named(db, scope, phrase)
-        exact = {
-            one.key for one in people(db, scope, partial) if any(has_as_words(name, phrase) for name in _said(one))
-        }
-    return [one for one in people(db, scope, exact) if one.me or wrote_openly(db, [one.key])]
-
-
-def _said(person: StoredPerson) -> list[str]:
-    return [person.name, *(one.value for one in person.identities if one.kind in ("name", "handle"))]
-
-
-def wrote_openly(db: sqlite3.Connection, keys: Collection[int]) -> bool:
-    """Whether any of these people wrote in a session that shares its messages with others."""
-    query = (
-        "SELECT 1 FROM session_author a JOIN session s ON s.id = a.session_id"
-        f" WHERE a.person_id IN {JSON_KEYS_SQL} AND s.storage_scope IN ('all', 'conversational') LIMIT 1"
-    )
-    return has_row(db, query, (json_keys(sorted(keys)),))
 
 
 def authors_of_messages(db: sqlite3.Connection, keys: Iterable[int]) -> dict[Scope, set[int]]:

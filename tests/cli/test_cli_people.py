@@ -28,7 +28,7 @@ def test_the_list_has_names_counts_and_sources(run: Run, known: Path) -> None:
 
 def test_the_list_as_json_has_the_shape_of_the_contract(run: Run, known: Path) -> None:
     found = document(run("people", "list", "--json"))
-    assert set(found) == {"people", "proposals"}
+    assert set(found) == {"people", "proposals", "maybe_me"}
     for person in found["people"]:
         assert set(person) == {"id", "name", "me", "identities", "messages", "sessions", "first", "last", "automated"}
         assert all(set(one) == {"source", "kind", "value"} for one in person["identities"])

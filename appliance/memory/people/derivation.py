@@ -42,7 +42,7 @@ def derive(tx: sqlite3.Connection, scope: Scope, own_name: str = "") -> None:
     derived = [
         DerivedPerson(
             keys.get(number), person.name, person.me, frozenset(person.identities), frozenset(person.bare),
-            frozenset(person.evidence),
+            frozenset(person.evidence), person.maybe_me,
         )
         for number, person in enumerate(links.people)
     ]  # fmt: skip
