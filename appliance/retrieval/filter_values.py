@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from appliance.languages import author_questions
 from appliance.requests import SearchRequest
-from appliance.store import authors, people, people_figures, people_lookup, session_listing, tags
+from appliance.store import authors, people, people_figures, session_listing, tags
 from appliance.store.author_selection import missing_author, most_similar, resolve_authors
 from appliance.types import Scope
 
@@ -53,7 +53,7 @@ class AskedAuthors:
 def asked_authors(db: sqlite3.Connection, scope: Scope, question: str) -> AskedAuthors | None:
     """The people whose words a question asks for; None if it asks for no one's, or for those of someone unknown."""
     for reading in author_questions.readings(question):
-        if found := people_lookup.called(db, scope, reading.name):
+        if found := people.called(db, scope, reading.name):
             named = " and ".join(f"{one.name} ({people.public_id(one.key)})" for one in found[:MAX_LISTED_VALUES])
             return AskedAuthors(tuple(people.public_id(one.key) for one in found), named, reading.topic)
     return None

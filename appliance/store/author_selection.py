@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from appliance.errors import UsageError
-from appliance.store import authors, people, people_lookup
+from appliance.store import authors, people
 from appliance.store.lexical import fold
 from appliance.types import Scope
 
@@ -63,7 +63,7 @@ def resolve_authors(db: sqlite3.Connection, scope: Scope, names: Sequence[str]) 
     missing: list[str] = []
     ambiguous: list[str] = []
     for name in names:
-        found = people_lookup.matching(db, scope, name)
+        found = people.matching(db, scope, name)
         own = [] if found and is_exact(name) else authors.named(db, scope, name)
         persons |= {one.key: one for one in found}
         by_name |= dict.fromkeys(own)
@@ -92,7 +92,7 @@ def missing_author(db: sqlite3.Connection, scope: Scope, name: str) -> str:
     # A person is named by any part of the name.
     known = {part: known for known in islice(_names(db, scope), MAX_COMPARED_NAMES) for part in (*known.split(), known)}
     for similar in most_similar(name, known):
-        if people_lookup.has_writer(db, scope, similar) or authors.has_messages(db, scope, similar):
+        if people.has_writer(db, scope, similar) or authors.has_messages(db, scope, similar):
             return f"no author {name!r}; did you mean {similar}?"
     return f"no author {name!r}"
 

@@ -8,18 +8,22 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, cast
 
 import msgspec
 
-from appliance.store.lexical import fold
+from appliance.store import identities
+from appliance.store.lexical import fold, has_as_words
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, to_json
 from appliance.timestamps import now
 from appliance.types import Identity, Scope
 
-_IS_ME, _MAYBE_ME = 1, 2
+MIN_CALLED_CHARACTERS = 2
+"""A question names nobody by a single letter."""
+
+IS_ME, MAYBE_ME = 1, 2
 """What ``person.me`` says: it is the person whose memory it is, or it may be."""
 
 Node = tuple[str, str, str]
@@ -115,7 +119,7 @@ def people(db: sqlite3.Connection, scope: Scope, keys: Collection[int] | None = 
             bare[key].add(identity)
     rows = db.execute(f"SELECT id, name, me FROM person p WHERE {where} ORDER BY id", values)
     return [
-        StoredPerson(key, name, me == _IS_ME, tuple(known[key]), frozenset(bare[key]), me == _MAYBE_ME)
+        StoredPerson(key, name, me == IS_ME, tuple(known[key]), frozenset(bare[key]), me == MAYBE_ME)
         for key, name, me in rows
     ]
 
@@ -206,6 +210,11 @@ def names(db: sqlite3.Connection, scope: Scope) -> Iterator[str]:
         yield name
 
 
+def has_writer(db: sqlite3.Connection, scope: Scope, name: str) -> bool:
+    """Whether a person of a scope who wrote messages has this name."""
+    return wrote_openly(db, _keys_named(db, scope, name)[0])
+
+
 def evidence(db: sqlite3.Connection, key: int) -> tuple[str, ...]:
     """Return why the identities of a person belong together, a sentence each."""
     rows = db.execute("SELECT words FROM person_evidence WHERE person_id = ? ORDER BY words", (key,))
@@ -272,117 +281,91 @@ def forget_nodes(tx: sqlite3.Connection, scope: Scope, kept: Collection[Node]) -
             )
 
 
-# --- writing what was derived -------------------------------------------------------------------------------
+# --- finding people -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class DerivedPerson:
-    """A person to be stored; ``key`` is that of the stored person that it is, None for a new one."""
-
-    key: int | None
-    name: str
-    me: bool
-    identities: frozenset[Identity]
-    bare: frozenset[Identity]
-    evidence: frozenset[str]
-    maybe_me: bool = False
-
-    def own_mark(self) -> int:
-        """The value of ``person.me``."""
-        return _IS_ME if self.me else _MAYBE_ME if self.maybe_me else 0
+def find(db: sqlite3.Connection, scope: Scope, reference: str) -> list[StoredPerson]:
+    """Return the people whom a reference means: the one with this id, else those with this name, address, number or
+    id; without any, those with this part of a name."""
+    key = person_key(reference)
+    if key is not None:
+        return people(db, scope, [key])
+    if not reference.strip():
+        return []
+    if fold(reference) == "me" and (own := me(db, scope)) is not None:
+        return people(db, scope, [own])
+    exact, partial = _keys_named(db, scope, reference)
+    return people(db, scope, exact or partial)
 
 
-def replace_people(
-    tx: sqlite3.Connection,
-    scope: Scope,
-    derived: Sequence[DerivedPerson],
-    authors: Mapping[tuple[int, str], int | None],
-) -> list[int]:
-    """Store the derived people of a scope in place of those before, and who the authors of its sessions are: numbers
-    of ``derived``. Only what has changed is written. Returns the keys of the people."""
-    before = {person.key: person for person in people(tx, scope)}
-    kept = {person.key for person in derived if person.key is not None}
-    tx.executemany("DELETE FROM person WHERE id = ?", [(key,) for key in before.keys() - kept])
-    keys: list[int] = []
-    for person in derived:
-        known = None if person.key is None else before.get(person.key)
-        if known is None:
-            (key,) = tx.execute(
-                "INSERT INTO person (id, user_id, namespace, name, me) VALUES (?, ?, ?, ?, ?) RETURNING id",
-                (person.key, scope.user_id, scope.namespace, person.name, person.own_mark()),
-            ).fetchone()
-        else:
-            key = known.key
-            if (known.name, known.me, known.maybe_me) != (person.name, person.me, person.maybe_me):
-                tx.execute("UPDATE person SET name = ?, me = ? WHERE id = ?", (person.name, person.own_mark(), key))
-        keys.append(int(key))
-        if known is None or {*known.identities} != person.identities | person.bare or known.bare != person.bare:
-            tx.execute("DELETE FROM person_identity WHERE person_id = ?", (key,))
-            tx.executemany(
-                "INSERT INTO person_identity (person_id, source, kind, value, bare) VALUES (?, ?, ?, ?, ?)",
-                [
-                    (key, one.source, one.kind, one.value, int(one in person.bare))
-                    for one in person.identities | person.bare
-                ],
-            )
-        tx.execute("DELETE FROM person_evidence WHERE person_id = ?", (key,))
-        tx.executemany("INSERT INTO person_evidence VALUES (?, ?)", [(key, words) for words in person.evidence])
-    stored = {
-        (session, author): key
-        for session, author, key in tx.execute(
-            "SELECT a.session_id, a.author, a.person_id FROM session s JOIN session_author a ON a.session_id = s.id"
-            " WHERE s.user_id = ? AND s.namespace = ?",
-            (scope.user_id, scope.namespace),
-        )
-    }
-    changed = [
-        (key, *author)
-        for author, number in authors.items()
-        if stored.get(author) != (key := None if number is None else keys[number])
-    ]
-    tx.executemany("UPDATE session_author SET person_id = ? WHERE session_id = ? AND author = ?", changed)
-    return keys
-
-
-def node_homes(db: sqlite3.Connection, scope: Scope) -> dict[Node, int]:
-    """Return the key of the person that each identity of a scope was first of."""
-    rows = db.execute(
-        "SELECT source, kind, value, person_id FROM person_node WHERE user_id = ? AND namespace = ?",
-        (scope.user_id, scope.namespace),
-    )
-    return {(source, kind, value): key for source, kind, value, key in rows}
-
-
-def replace_node_homes(
-    tx: sqlite3.Connection, scope: Scope, before: Mapping[Node, int], people: Iterable[tuple[int, Collection[Node]]]
-) -> None:
-    """Note the keys of the people whom identities are first of, given those ``before``: an identity keeps the key of
-    a person who was merged into another, but not one that another person has now."""
-    by_key = dict(people)
-    homes = {
-        node: home if (home := before.get(node, key)) not in by_key else key
-        for key, nodes in by_key.items()
-        for node in nodes
-    }
+def _keys_named(db: sqlite3.Connection, scope: Scope, reference: str) -> tuple[set[int], set[int]]:
+    """The keys of the people with this name, address, number or id, and of those with this part of a name."""
+    part, exact, partial = fold(reference), set[int](), set[int]()
+    address, number = identities.normalise_address(reference), identities.normalise_number(reference)
     owner = (scope.user_id, scope.namespace)
-    tx.executemany(
-        "DELETE FROM person_node WHERE (user_id, namespace, source, kind, value) = (?, ?, ?, ?, ?)",
-        [(*owner, *node) for node in before.keys() - homes.keys()],
+    for key, name in db.execute("SELECT id, name FROM person WHERE user_id = ? AND namespace = ?", owner):
+        if part in (folded := fold(name)):
+            (exact if folded == part else partial).add(key)
+    rows = db.execute(
+        "SELECT i.person_id, i.kind, i.value FROM person p JOIN person_identity i ON i.person_id = p.id"
+        " WHERE p.user_id = ? AND p.namespace = ?",
+        owner,
     )
-    tx.executemany(
-        "INSERT OR REPLACE INTO person_node (user_id, namespace, source, kind, value, person_id)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        [(*owner, *node, key) for node, key in homes.items() if before.get(node) != key],
-    )
+    for key, kind, value in rows:
+        if kind == "address":
+            is_exact = value == address
+        elif kind == "number":
+            is_exact = number is not None and identities.is_same_number(value, number)
+        else:
+            folded = fold(value).removeprefix("@") if kind == "handle" else fold(value)
+            is_exact = folded == part.removeprefix("@")
+            if not is_exact and kind != "id" and part in folded:
+                partial.add(key)
+        if is_exact:
+            exact.add(key)
+    return exact, partial | exact
 
 
-def read_facts_again(tx: sqlite3.Connection, authors: Iterable[tuple[int, str]]) -> None:
-    """Let the messages of authors of sessions be read for facts again."""
-    tx.executemany(
-        "INSERT OR IGNORE INTO fact_due SELECT id FROM message WHERE session_id = ? AND author = ? AND role = 'user'"
-        " AND talk",
-        list(authors),
+def matching(db: sqlite3.Connection, scope: Scope, reference: str) -> list[StoredPerson]:
+    """Return the people whom the value of a filter means: the one with this id, else all with this name or part of a
+    name, or with this address, number or id."""
+    key = person_key(reference)
+    if key is not None and (known := people(db, scope, [key])):
+        return known
+    if fold(reference) == "me" and (own := me(db, scope)) is not None:
+        return people(db, scope, [own])
+    return people(db, scope, _keys_named(db, scope, reference)[1])
+
+
+def called(db: sqlite3.Connection, scope: Scope, phrase: str) -> list[StoredPerson]:
+    """Return the people whom a phrase of a question names, and who wrote in a session that shares its messages: by a
+    whole name, address or number, with the family name first ("Müllers Hans"), or else by whole words of a name."""
+    words = fold(phrase).split()
+    if not words or len(phrase) < MIN_CALLED_CHARACTERS:
+        return []
+    turned = " ".join((*words[1:], words[0]))
+    for spelled in (phrase, turned, turned.removesuffix("'s"), turned.removesuffix("’s"), turned.removesuffix("s")):
+        if exact := _keys_named(db, scope, spelled)[0]:
+            break
+    else:
+        _, partial = _keys_named(db, scope, phrase)
+        exact = {
+            one.key for one in people(db, scope, partial) if any(has_as_words(name, phrase) for name in _said(one))
+        }
+    return [one for one in people(db, scope, exact) if one.me or wrote_openly(db, [one.key])]
+
+
+def _said(person: StoredPerson) -> list[str]:
+    return [person.name, *(one.value for one in person.identities if one.kind in ("name", "handle"))]
+
+
+def wrote_openly(db: sqlite3.Connection, keys: Collection[int]) -> bool:
+    """Whether any of these people wrote in a session that shares its messages with others."""
+    query = (
+        "SELECT 1 FROM session_author a JOIN session s ON s.id = a.session_id"
+        f" WHERE a.person_id IN {JSON_KEYS_SQL} AND s.storage_scope IN ('all', 'conversational') LIMIT 1"
     )
+    return has_row(db, query, (json_keys(sorted(keys)),))
 
 
 def authors_of_messages(db: sqlite3.Connection, keys: Iterable[int]) -> dict[Scope, set[int]]:

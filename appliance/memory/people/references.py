@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from appliance.errors import NotFound, UsageError
 from appliance.memory.people.proposals import is_automated
-from appliance.store import author_selection, people_figures, people_lookup
+from appliance.store import author_selection, people_figures
 from appliance.store import people as store
+from appliance.store.lexical import fold
 from appliance.store.people import StoredPerson
 from appliance.store.people_figures import CountedSessions, Figures
 from appliance.timestamps import iso_from_microseconds
@@ -24,7 +25,7 @@ def find_one(db: sqlite3.Connection, counted: CountedSessions, reference: str) -
         NotFound: No person has this id, name, address or number; the error names the most similar one.
         UsageError: Several people have it; the error lists them, the last who wrote first.
     """
-    found = people_lookup.find(db, counted.scope, reference)
+    found = store.find(db, counted.scope, reference)
     if len(found) == 1:
         return found[0]
     figures = people_figures.of_people(db, counted, store.me(db, counted.scope))
@@ -42,6 +43,8 @@ def find_one(db: sqlite3.Connection, counted: CountedSessions, reference: str) -
 
 def not_found(reference: str, people: Sequence[StoredPerson] = ()) -> NotFound:
     """The error for a reference that means none of some people."""
+    if fold(reference) == "me":
+        return NotFound("It is not known who you are.", hint="Say so with 'people me PERSON'.")
     spellings = {
         part: one for one in people if not is_automated(one)
         for name in (one.name, *(known.value for known in one.identities if known.kind in ("name", "handle")))
