@@ -23,6 +23,9 @@ from appliance.types import Identity, Scope
 MIN_CALLED_CHARACTERS = 2
 """A question names nobody by a single letter."""
 
+CONTACTS = "contacts"
+"""The source of address-book entries."""
+
 IS_ME, MAYBE_ME = 1, 2
 """What ``person.me`` says: it is the person whose memory it is, or it may be."""
 

@@ -13,7 +13,7 @@ from appliance.store import messages, people, sessions
 from appliance.store.lexical import filter_conditions
 from appliance.store.priority import IMPORTANCE_SQL
 from appliance.store.sql import fetch_int
-from appliance.types import Anniversary, Filters, Scope, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
+from appliance.types import LOCAL, Anniversary, Filters, Scope, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
 
 # A time with a zone ends in its offset. Without one, the clock of the message counts, whatever this machine's zone is.
 _HAS_ZONE_SQL = "instr(m.sent_at, '+')"
@@ -86,14 +86,16 @@ def _author_labels(db: sqlite3.Connection, scope: Scope, keys: Collection[str]) 
     """What the keys of authors are shown as: the names of people, with their ids where others have the same name, and
     what wrote for an assistant. The person whose memory it is is "me" while it is not known."""
     names = {one.key: one.name for one in people.people(db, scope, [int(key[1:]) for key in keys if key[0] == "p"])}
-    labels = {
-        key: names.get(int(key[1:]), "") if key[0] == "p"
-        else f"{format_title(key[1:])} (assistant)" if key[0] == "a"
-        else key[1:]
-        for key in keys
-    }  # fmt: skip
+    labels = {key: names.get(int(key[1:]), "") if key[0] == "p" else _written_label(key) for key in keys}
     uses = Counter(labels.values())
     return {key: f"{label} ({key})" if key[0] == "p" and uses[label] > 1 else label for key, label in labels.items()}
+
+
+def _written_label(key: str) -> str:
+    """The name of an author who is no person, or the program that answered."""
+    if key[0] != "a":
+        return key[1:]
+    return "assistant" if key[1:] in ("native", LOCAL) else f"{format_title(key[1:])} (assistant)"
 
 
 def on_this_day(db: sqlite3.Connection, filters: Filters, day: date, limit: int) -> list[Anniversary]:

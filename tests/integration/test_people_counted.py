@@ -66,7 +66,7 @@ def test_what_i_write_to_an_assistant_counts_as_mine(filled: Appliance, tmp_path
     me = filled.people.me()
     assert me is not None
     found = counted(filled, "author", "role")
-    assert (found[me.name, "user"], found["OpenAI messages (assistant)", "assistant"]) == (4, 1)
+    assert (found[me.name, "user"], found["assistant", "assistant"]) == (4, 1)
     assert sum(count for (author, _), count in found.items() if author == me.name) == me.messages
 
 

@@ -263,3 +263,15 @@ def test_what_was_kept_apart_is_not_proposed_again() -> None:
     people = stored(link([MAIL], [IN_MAIL, AuthorUse(2, "telegram", "Helga Brandt")], []))
     nodes = [to_node(one) for person in people for one in person.identities if one not in person.bare]
     assert propose(people, [(nodes[0], nodes[1])], {1, 2}) == ()
+
+
+def test_who_only_assistants_call_is_no_person() -> None:
+    people = stored(link([MAIL], [IN_MAIL, AuthorUse(2, "codex", "Helga Brandt")], []))
+    writer, agent = (person.key for person in people)
+    assert propose(people, (), {writer}) == ()
+    assert len(propose(people, (), {writer, agent})) == 1
+
+
+@pytest.mark.parametrize("name", ["System", "#general", "Slackbot"])
+def test_what_is_no_name_of_a_person(name: str) -> None:
+    assert names.is_machine("name", name)

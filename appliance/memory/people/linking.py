@@ -22,12 +22,9 @@ from appliance.memory.people.components import Components
 from appliance.memory.people.own_person import MAX_COMPARED_NAMES, AuthorNodes, OwnNodes, own_component, own_nodes
 from appliance.store import identities
 from appliance.store.lexical import fold
-from appliance.store.people import Node, PersonDecision
+from appliance.store.people import CONTACTS, Node, PersonDecision
 from appliance.store.profiles import AuthorUse, Profile
 from appliance.types import Identity, IdentityKind
-
-CONTACTS = "contacts"
-"""The source of address-book entries."""
 
 NAMES_OF_ADDRESS_BOOK = frozenset({"whatsapp"})
 """Sources that show a contact by the name in the address book, and others by their number or their own name, which the
