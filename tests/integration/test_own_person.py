@@ -115,6 +115,15 @@ def test_an_unknown_name_gets_the_most_similar_one(filled: Appliance, misspelt: 
     assert caught.value.hint is not None and caught.value.hint.startswith("Did you mean Mum (p")
 
 
+@pytest.mark.slow
+def test_who_was_merged_is_split_off_by_the_id_of_before(filled: Appliance) -> None:
+    before = {one.name: (one.id, one.messages) for one in filled.people.list()}
+    kept, merged = sorted(("Mum", "Ben Carter"), key=lambda name: int(before[name][0][1:]))
+    filled.people.merge(before[kept][0], before[merged][0])
+    filled.people.split(before[kept][0], [before[merged][0]])
+    assert {one.name: (one.id, one.messages) for one in filled.people.list()} == before
+
+
 def test_there_may_be_nothing_to_undo(couple: Appliance) -> None:
     with pytest.raises(NotFound) as caught:
         couple.people.undo()

@@ -17,7 +17,7 @@ from appliance import requests as r
 from appliance.errors import NotFound, UsageError
 from appliance.memory.people import derivation, linking, references
 from appliance.memory.people.proposals import is_automated, propose
-from appliance.store import identities, people_figures
+from appliance.store import derived_people, identities, people_figures
 from appliance.store import people as store
 from appliance.store.database import Database
 from appliance.store.lexical import fold
@@ -173,6 +173,10 @@ class PeopleService:
         if not request.identities:
             raise UsageError("Name what is not this person's.", hint="'people show' lists the identities of a person.")
         parted = {node for one in request.identities for node in _matching_nodes(person, one)}
+        if not parted:  # by the ids of people who were merged into this one
+            keys = {store.person_key(one) for one in request.identities} - {None, person.key}
+            parted = {node for node, key in derived_people.node_homes(db, scope).items() if key in keys}
+            parted &= set(_nodes(person))
         if not parted:
             others = [self._find(db, scope, one) for one in request.identities if store.person_key(one)]
             if not others or any(other.key == person.key for other in others):
