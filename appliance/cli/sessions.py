@@ -58,7 +58,7 @@ def list_sessions(
     title: Annotated[str, option("--title", "WORDS", "Words in the title.")] = "",
     tag: options.Tag = None,
     sort: Annotated[
-        str, typer.Option("--sort", metavar="active|created|title|messages|importance", help="SessionOrder order.")
+        str, typer.Option("--sort", metavar="active|created|title|messages|importance", help="Order.")
     ] = "active",
     reverse: Annotated[bool, flag("--reverse", "Reverse the order.")] = False,
     limit: options.Limit = None,
@@ -106,7 +106,7 @@ def list_sessions(
     rows = [
         (info.id, info.title or info.external_id, info.format, f"{info.messages + info.shared:,}", last)
         for info in found
-        if (last := output.table_timestamp(info.last_at))
+        if (last := output.format_timestamp(info.last_at))
     ]
     output.print_table(("id", "title", "source", "messages", "last"), rows, right=("messages",))
     output.say(f"{output.plural(len(found), 'session')}. Read one with 'appliance show ID'.")

@@ -9,7 +9,6 @@ from appliance.errors import NotFound, UsageError
 from appliance.memory.people.proposals import is_automated
 from appliance.store import author_selection, people_figures
 from appliance.store import people as store
-from appliance.store.lexical import fold
 from appliance.store.people import StoredPerson
 from appliance.store.people_figures import CountedSessions, Figures
 from appliance.timestamps import iso_from_microseconds
@@ -43,7 +42,7 @@ def find_one(db: sqlite3.Connection, counted: CountedSessions, reference: str) -
 
 def not_found(reference: str, people: Sequence[StoredPerson] = ()) -> NotFound:
     """The error for a reference that means none of some people."""
-    if fold(reference) == "me":
+    if store.means_me(reference):
         return NotFound("It is not known who you are.", hint="Say so with 'people me PERSON'.")
     spellings = {
         part: one for one in people if not is_automated(one)
