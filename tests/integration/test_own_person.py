@@ -108,7 +108,7 @@ def test_a_name_of_several_is_an_error_that_lists_them(memory: Appliance, tmp_pa
         assert f"{listed[name]}  {name}: whatsapp, last 2025-03-04" in caught.value.hint
 
 
-@pytest.mark.parametrize("misspelt", ["Mumm", "helga brandd", "HELGÁ"])
+@pytest.mark.parametrize("misspelt", ["Mumm", "helga brandd", "Hellga"])
 def test_an_unknown_name_gets_the_most_similar_one(filled: Appliance, misspelt: str) -> None:
     with pytest.raises(NotFound) as caught:
         filled.people.get(misspelt)
