@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, cast
 
 from appliance.cli import options, output
@@ -12,7 +13,12 @@ from appliance.errors import UsageError
 if TYPE_CHECKING:
     from appliance.types import Contained, Message, Role, Statistics, StatisticsUnit
 
+_LONG_UNITS = ("author", "source", "session", "tag")
+
 WEEKDAYS = {str(number): name for number, name in enumerate(("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"), 1)}
+
+SHOWN_ROWS = 30
+"""Lines of a table of people, sources, conversations or tags, unless more are asked for; times are all shown."""
 
 LINE_CHARACTERS = 200
 """Characters of a message in a list."""
@@ -26,6 +32,9 @@ def stats(
             "UNIT",
             "year, month, day, weekday, hour, author, role, source, session or tag; twice for two. Default: month.",
         ),
+    ] = None,
+    limit: Annotated[
+        int | None, option("--limit -k", "N", f"Lines to print. Default: {SHOWN_ROWS}; of times, all.", min=1)
     ] = None,
     user: options.User = None,
     namespace: options.Namespace = "",
@@ -46,7 +55,7 @@ def stats(
     \b
     Examples:
       appliance stats
-      appliance stats --by author --since 2026-01-01
+      appliance stats --by author --since 2026-01-01 -k 10
       appliance stats --by weekday --by hour --json
       appliance stats --by month --by source --csv > months.csv
     """
@@ -68,12 +77,14 @@ def stats(
             until=until,
         )
     output.say_notes(counted.notes)
+    if limit is not None and (json or as_csv):
+        counted = replace(counted, rows=counted.rows[:limit])
     if json:
         output.print_json(counted)
     elif as_csv:
         _print_csv(counted)
     else:
-        _print_bars(counted)
+        _print_bars(counted, limit)
 
 
 def _print_csv(counted: Statistics) -> None:
@@ -84,11 +95,14 @@ def _print_csv(counted: Statistics) -> None:
     writer.writerows([*row.keys, row.messages, row.sessions, row.characters] for row in counted.rows)
 
 
-def _print_bars(counted: Statistics) -> None:
+def _print_bars(counted: Statistics, limit: int | None) -> None:
     if not counted.rows:
         output.say("No messages match. Try fewer filters.")
         return
-    most = max(row.messages for row in counted.rows)
+    if limit is None and counted.by[0] in _LONG_UNITS:
+        limit = SHOWN_ROWS
+    shown = counted.rows[:limit]
+    most = max(row.messages for row in shown)
     rows = [
         (
             *(_label(unit, key) for unit, key in zip(counted.by, row.keys, strict=True)),
@@ -96,9 +110,12 @@ def _print_bars(counted: Statistics) -> None:
             f"{row.sessions:,}",
             output.format_bar(row.messages, most),
         )
-        for row in counted.rows
+        for row in shown
     ]
     output.print_table((*counted.by, "messages", "sessions", ""), rows, right=("messages", "sessions"))
+    if left := counted.rows[len(shown) :]:
+        many = output.plural(sum(row.messages for row in left), "message")
+        output.say(f"and {len(left):,} more with {many}; '-k {len(counted.rows)}' or --json shows all")
     files = f", {output.plural(counted.attachments, 'attachment')}" if counted.attachments else ""
     output.say(f"{output.plural(counted.messages, 'message')}{files}")
 

@@ -33,7 +33,8 @@ class SessionProgress:
     """The progress of reading one session from one file, on which the place of the next message depends.
 
     ``has_generated_ids`` is True if its messages have no ids of their own; then ``stored_external_id`` is the external
-    id of the stored session to which they belong. ``last_position`` is the place of the last message that was stored or
+    id of the stored session to which they belong. ``taken_ids`` are, where authors have other names than in the store,
+    the ids that messages have taken so far. ``last_position`` is the place of the last message that was stored or
     recognised.
     """
 
@@ -43,6 +44,7 @@ class SessionProgress:
     seen: Counter[bytes] = field(default_factory=Counter)
     has_generated_ids: bool = False
     stored_external_id: str | None = None
+    taken_ids: set[str] = field(default_factory=set)
     last_position: MessagePosition | None = None
 
 
@@ -97,8 +99,19 @@ def _generate_id(record: MessageRecord, progress: SessionProgress) -> str:
     gives the same ids, wherever in the file the messages are."""
     progress.has_generated_ids = True
     when = iso(record.sent_at) if record.sent_at else ""
-    parts = "\x1f".join((when, record.role, record.author or "", record.text))
-    content = hashlib.blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=ID_BYTES)
+    content = _content_hash(when, record.role, record.author or "", record.text)
     progress.seen[content.digest()] += 1
     content.update(b"\x1e%d" % progress.seen[content.digest()])
     return content.hexdigest()
+
+
+def generated_id(sent_at: str, role: str, author: str, text: str) -> str:
+    """The id that the first message with this time (ISO 8601), role, author and text gets that has none of its own."""
+    content = _content_hash(sent_at, role, author, text)
+    content.update(b"\x1e1")
+    return content.hexdigest()
+
+
+def _content_hash(sent_at: str, role: str, author: str, text: str) -> hashlib.blake2b:
+    parts = "\x1f".join((sent_at, role, author, text))
+    return hashlib.blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=ID_BYTES)

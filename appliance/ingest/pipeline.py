@@ -18,7 +18,7 @@ from secrets import token_hex
 from appliance import timestamps
 from appliance.errors import InputError, UsageError
 from appliance.formats.base import Document
-from appliance.ingest import attached_files, dedup, sources
+from appliance.ingest import attached_files, dedup, renamed_authors, sources
 from appliance.ingest.batches import FileTally, MessageBatch, batches
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalize import normalize, start_session
@@ -208,6 +208,7 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                 incoming = _without_forgotten(tx, key, batch, context, tally)
             if context.drop_secrets and any(message.secrets is None for message in incoming):
                 incoming = without_secrets(incoming)
+            incoming = _with_known_ids(tx, key, batch, incoming, context, tally)
             if not incoming:
                 continue
             if source is None:  # the name of a file whose messages were all forgotten is not noted
@@ -413,6 +414,30 @@ def _without_forgotten(
         return incoming
     tally.forgotten += sum(message.external_id in forgotten_ids for message in incoming)
     return [message for message in incoming if message.external_id not in forgotten_ids]
+
+
+def _with_known_ids(
+    tx: sqlite3.Connection,
+    key: str,
+    batch: MessageBatch,
+    incoming: list[MessageInsert],
+    context: IngestContext,
+    tally: FileTally,
+) -> list[MessageInsert]:
+    """The messages of one session in a batch, with the ids of stored ones that have another name for their author."""
+    progress = batch.progress_by_session[key]
+    others = {one.record.external_id for one in batch.progress_by_session.values() if one is not progress}
+    format = progress.record.format or tally.format or ""
+    scope = _owner(progress.record, context)
+    found = renamed_authors.with_known_ids(
+        tx, scope, format, progress, incoming, others, include_forgotten=context.include_forgotten
+    )
+    tally.forgotten += found.forgotten
+    for new, old in found.names.items():
+        message = f"the chat is known already; {new} was called {old}"
+        if all(note.message != message for note in tally.notes):
+            tally.notes.append(InputProblem("", message, harmless=True))
+    return list(found.messages)
 
 
 def _owner(record: SessionRecord, context: IngestContext) -> Scope:

@@ -221,6 +221,13 @@ def session_holding_most(
     return max(counts.items(), key=lambda item: item[1], default=None)
 
 
+def stored_key(db: sqlite3.Connection, scope: Scope, format: str, external_id: str) -> int | None:
+    """Return the key of a session of a scope by its format and external id, or None."""
+    query = "SELECT id FROM session WHERE user_id = ? AND namespace = ? AND format = ? AND external_id = ?"
+    row = db.execute(query, (scope.user_id, scope.namespace, format, external_id)).fetchone()
+    return None if row is None else int(row[0])
+
+
 def keys_in_scope(db: sqlite3.Connection, scope: Scope) -> set[int]:
     """Return the keys of all sessions of the scope's user and namespace."""
     rows = db.execute("SELECT id FROM session WHERE user_id = ? AND namespace = ?", (scope.user_id, scope.namespace))
