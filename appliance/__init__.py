@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         Session,
         Sessions,
         Summaries,
+        Watching,
     )
     from appliance.settings import Settings
     from appliance.subscriptions import Events, Watcher
@@ -124,6 +125,7 @@ if TYPE_CHECKING:
         TagCount,
         TimelineMonth,
         VerifyReport,
+        WatchChange,
         WatchedFile,
         WhyNot,
         Window,
@@ -144,7 +146,7 @@ _LAZY_EXPORTS = {
         ),
         "paths": "Home",
         "resources": (
-            "Archive Attachments Erasure Facts Index Overview People Pins Secrets Session Sessions Summaries"
+            "Archive Attachments Erasure Facts Index Overview People Pins Secrets Session Sessions Summaries Watching"
         ),
         "subscriptions": "Events Watcher",
         "types": (
@@ -156,7 +158,7 @@ _LAZY_EXPORTS = {
             "Layer LostPart Message MetricsSnapshot Outline Owner PeopleChange PeopleList Person PersonConversation "
             "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
             "RemovalResult RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source "
-            "SourceCoverage Summary SummaryHit VerifyReport WatchedFile WhyNot Window"
+            "SourceCoverage Summary SummaryHit VerifyReport WatchChange WatchedFile WhyNot Window"
         ),
     }.items()
     for name in names.split()
@@ -267,8 +269,10 @@ __all__ = [
     "TimelineMonth",
     "UsageError",
     "VerifyReport",
+    "WatchChange",
     "WatchedFile",
     "Watcher",
+    "Watching",
     "WhyNot",
     "Window",
     "__version__",

@@ -29,6 +29,7 @@ from appliance.resources import (
     Secrets,
     Sessions,
     Summaries,
+    Watching,
     step_progress,
 )
 from appliance.subscriptions import Events, Watcher
@@ -71,7 +72,7 @@ class Appliance:
         home: Where everything lies.
         settings: The settings in force.
         sessions, facts, people, summaries, pins, overview, archive, attachments, index, erasure, backups, secrets,
-            events: The verbs of each.
+            watching, events: The verbs of each.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Appliance:
         self.summaries = Summaries(transport)
         self.pins = Pins(transport)
         self.overview = Overview(transport)
+        self.watching = Watching(transport)
         self.archive = Archive(transport)
         self.attachments = Attachments(transport)
         self.index = Index(transport)

@@ -95,12 +95,35 @@ def add_watched(home: Home, paths: Iterable[str]) -> list[str]:
     Raises:
         ConfigError: The file is invalid. Nothing was changed.
     """
-    watch = _from_file(home).get("watch", {})
-    present = list(_validate({"watch": watch}, str(home.config), strict=True).watch.folders)
+    present = _watched(home)
     added = [path for path in dict.fromkeys(paths) if path not in present]
     if added:
         write_setting(home, "watch", "folders", [*present, *added])
     return added
+
+
+def remove_watched(home: Home, paths: Iterable[str]) -> list[str]:
+    """Remove folders and files from ``watch.folders`` in ``config.toml``, whatever way they are spelled. Returns those
+    that were there.
+
+    Raises:
+        ConfigError: The file is invalid. Nothing was changed.
+    """
+    present = _watched(home)
+    meant = {_absolute(path) for path in paths}
+    removed = [path for path in present if _absolute(path) in meant]
+    if removed:
+        write_setting(home, "watch", "folders", [path for path in present if path not in removed])
+    return removed
+
+
+def _watched(home: Home) -> list[str]:
+    watch = _from_file(home).get("watch", {})
+    return list(_validate({"watch": watch}, str(home.config), strict=True).watch.folders)
+
+
+def _absolute(path: str) -> str:
+    return os.path.abspath(os.path.expanduser(path))
 
 
 def flatten(tree: Mapping[str, Any]) -> dict[str, Any]:

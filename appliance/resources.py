@@ -208,6 +208,13 @@ class Overview(_Resource):
     folders = Verb(r.FoldersRequest)
 
 
+class Watching(_Resource):
+    """The folders and files of the setting ``watch.folders``."""
+
+    add = Verb(r.AddWatchedRequest)
+    remove = Verb(r.RemoveWatchedRequest)
+
+
 class Attachments(_Resource):
     """The files that messages carry. Ids are "m345.1"."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from appliance import Appliance
-from appliance.engine import ingestion
+from appliance.engine import watching as watching_module
 from appliance.ingest.watcher import FolderWatcher, ReadFile
 from appliance.store.database import Database
 from appliance.types import FileReport
@@ -84,11 +84,11 @@ def reading(wrap: Callable[[ReadFile], ReadFile]) -> Iterator[None]:
     """Within, every watcher reads its files by a reader around its own."""
 
     class WrappedWatcher(FolderWatcher):
-        def __init__(self, folders: Sequence[Path], database: Database, read: ReadFile, **more: Any) -> None:
-            super().__init__(folders, database, wrap(read), **more)
+        def __init__(self, database: Database, read: ReadFile, **more: Any) -> None:
+            super().__init__(database, wrap(read), **more)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ingestion, "FolderWatcher", WrappedWatcher)
+        patch.setattr(watching_module, "FolderWatcher", WrappedWatcher)
         yield
 
 
@@ -97,9 +97,9 @@ def watching(memory: Appliance, folder: Path) -> Iterator[Reports]:
     reports = Reports()
 
     class CountedWatcher(FolderWatcher):
-        def run(self, *, once: bool = False) -> None:
+        def run(self) -> None:
             reports.wake = self._woken.set
-            super().run(once=once)
+            super().run()
 
         def _read_settled(self) -> float:
             pause = super()._read_settled()
@@ -112,7 +112,7 @@ def watching(memory: Appliance, folder: Path) -> Iterator[Reports]:
     def run() -> None:
         try:
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(ingestion, "FolderWatcher", CountedWatcher)
+                patch.setattr(watching_module, "FolderWatcher", CountedWatcher)
                 watcher.run()
         except BaseException as error:
             ended.append(error)

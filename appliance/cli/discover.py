@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
+from appliance.cli.watch import say_change
 from appliance.errors import NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from appliance.paths import Home
     from appliance.types import Discovery, FoundHistory
 
 COLUMN_TITLES = ("", "tool", "chats", "first", "last", "size", "path")
@@ -46,27 +47,29 @@ def discover(
       appliance discover --watch "Claude Code" codex
       appliance discover --watch ~/Downloads/chatgpt-export.zip
     """  # fmt: skip
+    began = time.monotonic()
     with options.open_or_create(home, "discover") as memory:
         with output.step_progress() as step:
             discovery = memory.discover(
                 seconds=seconds, on_place=lambda path, done, left: step(f"looking into {path}", done, done + left)
             )
-        location = memory.home
-    named = _named(discovery, paths or [])
-    if json:
-        added = _watch(location, named) if watch else []
-        shape = {"found": discovery.found, "notes": discovery.notes}
-        output.print_json(shape | ({"added": added} if watch else {}))
-        return
-    _print_found(discovery.found if watch or not paths else named)
-    output.say_notes(discovery.notes)
-    open_to_watch = [one for one in named if not one.watched and not one.problem]
-    if watch and not paths and sys.stdin.isatty():
-        open_to_watch = _asked(open_to_watch)
-    if watch:
-        _say_added(location, _watch(location, open_to_watch))
-    elif open_to_watch:
-        output.say("'appliance discover --watch' watches all of it; name paths or programs to watch only these.")
+        took = time.monotonic() - began
+        named = _named(discovery, paths or [])
+        open_to_watch = [one for one in named if not one.watched and not one.problem]
+        if json:
+            added = memory.watching.add([one.path for one in open_to_watch]).paths if watch else ()
+            shape = {"found": discovery.found, "notes": discovery.notes}
+            output.print_json(shape | ({"added": added} if watch else {}))
+            return
+        _print_found(discovery.found if watch or not paths else named)
+        output.say_notes(discovery.notes)
+        output.say(f"Looked for {took:.1f} s.")
+        if watch and not paths and sys.stdin.isatty():
+            open_to_watch = _asked(open_to_watch)
+        if watch:
+            say_change(memory.watching.add([one.path for one in open_to_watch]))
+        elif open_to_watch:
+            output.say("'appliance discover --watch' watches all of it; name paths or programs to watch only these.")
 
 
 def _named(discovery: Discovery, names: Sequence[str]) -> list[FoundHistory]:
@@ -82,24 +85,6 @@ def _named(discovery: Discovery, names: Sequence[str]) -> list[FoundHistory]:
             raise NotFound(f"No history was found at {name!r}, or of a program of this name.", hint=hint)
         chosen += [one for one in matching if one not in chosen]
     return chosen
-
-
-def _watch(location: Home, chosen: Sequence[FoundHistory]) -> list[str]:
-    from appliance import config
-
-    return config.add_watched(location, [one.path for one in chosen if not one.watched and not one.problem])
-
-
-def _say_added(location: Home, added: Sequence[str]) -> None:
-    if not added:
-        output.say("Nothing was added to watch.folders.")
-        return
-    for path in added:
-        output.print_line(f"watching {path}")
-    if location.daemon.exists():
-        output.say("A running daemon follows when it reads its settings: 'kill -HUP' it, or restart it.")
-    else:
-        output.say("'appliance watch --once' reads it now; 'appliance serve' and 'appliance watch' follow it.")
 
 
 def _asked(found: Sequence[FoundHistory]) -> list[FoundHistory]:

@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from appliance.cli import options, output
+from appliance.cli import import_report, options, output
 from appliance.cli.options import argument, flag, option
 from appliance.errors import DiskFull, EmbeddingApiError, IndexUnavailable, OutOfMemory, UsageError
 
 if TYPE_CHECKING:
-    from appliance.types import FileReport, IngestReport, InputProblem, Role, SecretPolicy
+    from appliance.types import IngestReport, Role, SecretPolicy
 
 DEFAULT_SESSION = "notes"
 """The session of messages that are added without --session."""
-
-MAX_REPORTED_PROBLEMS = 20
-"""How many problems of one file are listed."""
-
-COLUMN_TITLES = ("file", "format", "status", "chats", "new", "updated", "known")
 
 EMPTY_HINT = "The memory is empty. 'appliance discover' shows the histories that lie on this machine."
 """Said after an import of nothing into an empty memory."""
@@ -72,14 +66,15 @@ def ingest(
     not_there = {str(path) for path in paths if not os.path.lexists(path)}
     missing = [file.path for file in report.files if file.path in not_there]
     is_nothing_there = len(missing) == len(report.files)
-    if not is_nothing_there:
-        _say_file_problems(report, missing, all_notes=not json)
     if json:
         from appliance.server.http.responses import ingest_shape
 
         output.print_json(ingest_shape(report))
     elif not is_nothing_there:
-        _print_report(report, dry_run)
+        import_report.say_notes(report.files)
+        import_report.print_report(report, dry_run)
+    if not is_nothing_there:
+        import_report.say_errors(report.files, missing)
     if not report.complete:
         _say_incomplete(report, missing, dry_run)
     if is_empty:
@@ -141,92 +136,6 @@ def _ingest(
         if wait and not dry_run and not memory.settings.llm.base_url:
             memory.run_pending_jobs()
         return report, is_empty
-
-
-def _say_file_problems(report: IngestReport, missing: list[str], *, all_notes: bool) -> None:
-    for file in report.files:
-        if file.path in missing:
-            output.say(f"failed: {file.path} does not exist")
-        elif file.errors:
-            output.say(f"{file.status}: {file.path}")
-            say_problems(file.errors)
-        if file.notes and file.status != "skipped" and all_notes:
-            output.say(f"note: {file.path}")
-            say_problems(file.notes)
-
-
-def say_problems(problems: tuple[InputProblem, ...]) -> None:
-    """Print the problems of one file, the first ones if there are many."""
-    for problem in problems[:MAX_REPORTED_PROBLEMS]:
-        output.say(f"  {problem.where}: {problem.message}" if problem.where else f"  {problem.message}")
-    if len(problems) > MAX_REPORTED_PROBLEMS:
-        output.say(f"  and {len(problems) - MAX_REPORTED_PROBLEMS:,} more; --json lists all errors")
-
-
-def _print_report(report: IngestReport, dry_run: bool) -> None:
-    if output.is_terminal():
-        _print_table([file for file in report.files if file.status != "skipped"])
-        _say_skipped([file for file in report.files if file.status == "skipped"])
-    else:
-        output.print_table(COLUMN_TITLES, [_row(file) for file in report.files], right=COLUMN_TITLES[3:])
-    new = "would be new" if dry_run else "new"
-    output.print_line(
-        f"{output.plural(report.total('messages'), 'message')} in"
-        f" {output.plural(report.total('conversations'), 'conversation')}:"
-        f" {report.total('new'):,} {new}, {report.total('updated'):,} updated,"
-        f" {report.total('duplicates'):,} already known"
-    )
-    if documents := report.total("documents"):
-        pages = output.plural(report.total("pages"), "page")
-        output.print_line(f"{output.plural(documents, 'attached document')} with {pages} can be searched")
-    if kept := report.total("kept"):
-        output.print_line(f"{output.plural(kept, 'attachment')} copied into the memory")
-    output.print_line(
-        f"{output.plural(report.chunks, 'chunk')}, {report.embedded:,} embedded, {report.pending:,} pending;"
-        f" {report.seconds:.1f} s"
-    )
-    if report.pending and report.pending_reason:
-        output.say(f"note: {report.pending_reason}")
-    if report.pending and not dry_run:
-        output.say("A search finds them by words only, until 'appliance reindex --pending' has embedded them.")
-
-
-def _print_table(files: list[FileReport]) -> None:
-    """Print the files for a narrow screen: without their common folder, and without columns that are empty or "ok" in
-    every row."""
-    if not files:
-        return
-    folder = _common_folder([file.path for file in files])
-    rows = [_row(file) for file in files]
-    names = [os.path.relpath(file.path, folder) if folder else file.path for file in files]
-    shown_columns = [1, *(i for i in range(2, len(COLUMN_TITLES)) if {row[i] for row in rows} - {"ok", "0"})]
-    shown_rows = [(name, *(row[i] for i in shown_columns)) for name, row in zip(names, rows, strict=True)]
-    output.print_table(("file", *(COLUMN_TITLES[i] for i in shown_columns)), shown_rows, right=COLUMN_TITLES[3:])
-    if len(files) > 1 and folder:
-        output.say(f"All files are in {folder}.")
-
-
-def _common_folder(paths: list[str]) -> str:
-    """The folder that contains all paths; empty if that is the root or there is none."""
-    try:
-        folder = os.path.commonpath([os.path.dirname(path) for path in paths])
-    except ValueError:  # some are absolute and some are not
-        return ""
-    return "" if folder == os.path.sep else folder
-
-
-def _say_skipped(files: list[FileReport]) -> None:
-    if files:
-        # The text before a colon is the kind of the reason; the rest concerns one file.
-        reasons = Counter(file.notes[0].message.split(":")[0] if file.notes else "" for file in files)
-        why = "; ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-        output.say(f"Skipped {output.plural(len(files), 'file')}: {why}")
-
-
-def _row(file: FileReport) -> tuple[str, ...]:
-    why = f": {file.notes[0].message}" if file.status == "skipped" and file.notes else ""
-    counts = (f"{getattr(file, name):,}" for name in ("conversations", "new", "updated", "duplicates"))
-    return (file.path, file.format or "-", file.status + why, *counts)
 
 
 def add(

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from appliance.cli import ingest, options, output
+from appliance.cli import import_report, ingest, options, output
 from appliance.cli.options import argument, flag
+from appliance.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from appliance.types import FileReport
+    from appliance.types import FileReport, WatchChange
+
+MIN_PATH = 16
+"""Columns that a path has at least."""
+
+_CHANGES = ("add", "remove")
 
 
 def watch(
     paths: Annotated[
-        list[Path] | None, argument("PATH", "Folders to watch besides the inbox and the configured ones.")
+        list[str] | None,
+        argument("PATH", "Folders to watch besides the inbox and the configured ones; or add|remove and PATHs."),
     ] = None,
     once: Annotated[bool, flag("--once", "Read and embed what is there, then exit.")] = False,
     user: options.TargetUser = None,
@@ -33,14 +40,23 @@ def watch(
     changes a file. A file that can't be read is reported, also by 'appliance status', and tried again when it changes.
     With --json each file is one document on its own line; with --once, too, all files are one document.
 
+    'add' and 'remove' change the setting watch.folders instead, and exit; a watcher that runs follows at once.
+
     \b
     Examples:
       appliance watch ~/Downloads
       appliance watch ~/Downloads --once
+      appliance watch add ~/Downloads
     """  # fmt: skip
+    if paths and paths[0] in _CHANGES:
+        if once or user:
+            raise UsageError(f"'watch {paths[0]}' takes no --once and no --user.")
+        _change_setting(paths[0], paths[1:], home, json=json)
+        return
     from appliance.server.http import responses
 
     reports: list[FileReport] = []
+    narrator = _Narrator()
     with ExitStack() as stack:
         memory = stack.enter_context(options.open_or_create(home, "watch", worker=not once))
 
@@ -49,7 +65,7 @@ def watch(
             if json and not once:
                 output.print_json_line(responses.file_shape(report))
             elif not json:
-                _print_report(report)
+                narrator.say(report, with_errors=not once)
 
         watcher = memory.watcher(
             paths or (), user_id=user, on_read=on_file_read, on_trouble=lambda note: output.say_notes([note])
@@ -59,23 +75,68 @@ def watch(
                 folder_list = ", ".join(output.display_path(folder) for folder in watcher.folders)
                 output.say(f"Watching {folder_list}. Press Ctrl-C to stop.")
             watcher.run(once=once)
+        narrator.end()
         if once:
             _, on_embedded = stack.enter_context(output.progress())
             memory.embed_pending(on_embedded)
     if once and json:
         output.print_json({"files": [responses.file_shape(report) for report in reports]})
+    if once:
+        import_report.say_errors(reports)
     if once and any(report.status in ("partial", "failed") for report in reports):
         raise typer.Exit(ingest.PARTIAL_EXIT_CODE)
 
 
-def _print_report(report: FileReport) -> None:
-    if report.status == "skipped":
+def _change_setting(change: str, paths: Sequence[str], home: str | None, *, json: bool) -> None:
+    """Add paths to the setting ``watch.folders``, or remove them."""
+    if not paths:
+        raise UsageError(f"'watch {change}' needs a path.", hint=f"To watch a folder of this name, write ./{change}.")
+    absolute = [os.path.abspath(os.path.expanduser(path)) for path in paths]
+    with options.open_or_create(home, "watch") as memory:
+        done = memory.watching.add(absolute) if change == "add" else memory.watching.remove(absolute)
+    if json:
+        output.print_json(done)
         return
-    output.print_line(
-        f"{report.status}  {report.path}  {report.format or '-'}  {report.new:,} new, {report.updated:,} updated,"
-        f" {report.duplicates:,} known"
-    )
-    ingest.say_problems(report.errors)
+    say_change(done, removed=change == "remove")
+
+
+def say_change(change: WatchChange, *, removed: bool = False) -> None:
+    """Print what was added to the setting ``watch.folders`` or removed from it, and who follows."""
+    if not change.paths:
+        output.say(f"Nothing was {'removed from' if removed else 'added to'} watch.folders.")
+        return
+    for path in change.paths:
+        output.print_line(f"{'no longer watching' if removed else 'watching'} {output.display_path(path)}")
+    if change.is_followed:
+        output.say("The watcher that runs follows at once.")
+    elif not removed:
+        output.say("'appliance watch --once' reads it now; 'appliance serve' and 'appliance watch' follow it.")
+
+
+class _Narrator:
+    """Prints a line for each file with messages. Files without any are lines with a count, printed before the next
+    file with messages and at the end."""
+
+    def __init__(self) -> None:
+        self._quiet: list[FileReport] = []
+
+    def say(self, report: FileReport, *, with_errors: bool) -> None:
+        from appliance.report_groups import outcome_of
+
+        if outcome_of(report) in ("read with", "without messages", "skipped"):
+            self._quiet.append(report)
+            return
+        self.end()
+        rest = f"  {report.format or '-'}  {report.new:,} new, {report.updated:,} updated, {report.duplicates:,} known"
+        room = import_report.width() - len(report.status) - len(rest) - 2
+        output.print_line(f"{report.status}  {import_report.shorten_path(report.path, max(room, MIN_PATH))}{rest}")
+        if with_errors:
+            import_report.say_problems(report.errors)
+
+    def end(self) -> None:
+        """Print the files without messages that were not printed yet."""
+        import_report.print_quiet(self._quiet)
+        self._quiet.clear()
 
 
 @contextmanager

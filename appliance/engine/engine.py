@@ -50,7 +50,6 @@ from appliance.types import (
     Scope,
     Stream,
     VerifyReport,
-    WatchEvent,
 )
 from appliance.types.progress import of_embedding
 
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from appliance.engine.index_move import IndexMoveService
     from appliance.engine.ingestion import Ingestion
     from appliance.engine.overviews import Overviews
+    from appliance.engine.watching import WatchService
     from appliance.memory.facts import FactService
     from appliance.memory.people import PeopleService
     from appliance.memory.pins import PinService
@@ -161,7 +161,18 @@ class Engine:
 
     def load(self) -> None:
         """Load every service now, so that no request of a daemon waits for a module."""
-        for name in ("sessions", "facts", "people", "summaries", "pins", "overview", "archive", "erasure", "backups"):
+        for name in (
+            "sessions",
+            "facts",
+            "people",
+            "summaries",
+            "pins",
+            "overview",
+            "archive",
+            "erasure",
+            "backups",
+            "watching",
+        ):
             getattr(self, name)
 
     # --- services -------------------------------------------------------------------------------------
@@ -197,18 +208,16 @@ class Engine:
         """What is known of the person, as it changed."""
         from appliance.memory import facts
 
-        return facts.FactService(
-            facts.FactsContext(self._database, self.settings.user, self.settings.name, self.people.refresh)
-        )
+        settings = self.settings
+        return facts.FactService(facts.FactsContext(self._database, settings.user, settings.name, self.people.refresh))
 
     @cached_property
     def people(self) -> PeopleService:
         """The people who wrote the messages."""
         from appliance.memory.people import PeopleContext, PeopleService
 
-        return PeopleService(
-            PeopleContext(self._database, self.settings.user, self.settings.name, self._scheduler.wake)
-        )
+        settings = self.settings
+        return PeopleService(PeopleContext(self._database, settings.user, settings.name, self._scheduler.wake))
 
     @cached_property
     def pins(self) -> PinService:
@@ -222,7 +231,14 @@ class Engine:
         """What is there, without searching for it."""
         from appliance.engine.overviews import Overviews
 
-        return Overviews(self.home, self._database, self.settings.user, self.settings.watch.folders)
+        return Overviews(self.home, self._database, self.settings.user, self.watching.configured)
+
+    @cached_property
+    def watching(self) -> WatchService:
+        """The watchers of folders, and the setting that names these."""
+        from appliance.engine.watching import WatchService
+
+        return WatchService(self.home, self.settings, self._database, self._ingestion)
 
     @cached_property
     def secrets(self) -> SecretService:
@@ -326,14 +342,6 @@ class Engine:
             return self._ingestion.ingest(request, self._scope(request.user_id, request.namespace), on_progress)
         finally:
             self._scheduler.wake()  # what an interrupted ingest has committed is embedded too
-
-    def watch(self, request: r.WatchRequest) -> Stream[WatchEvent]:
-        """See ``WatchRequest``."""
-        return self._ingestion.watch(request, self._scope(request.user_id, request.namespace))
-
-    def watched_folders(self, request: r.ListWatchedFoldersRequest) -> list[str]:
-        """See ``ListWatchedFoldersRequest``."""
-        return [str(folder) for folder in self._ingestion.watched_folders(request.folders)]
 
     def discover(self, request: r.DiscoverRequest, on_progress: OnProgress) -> Discovery:
         """See ``DiscoverRequest``."""

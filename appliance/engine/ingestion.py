@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from appliance import __version__
 from appliance import requests as r
 from appliance.engine import embedding_api
-from appliance.engine.discovery import this_machine
 from appliance.engine.index_service import IndexService
 from appliance.ingest import documents, pipeline
-from appliance.ingest.discovery.places import patterns_of
 from appliance.ingest.page_reader import read_pages
-from appliance.ingest.watcher import FolderWatcher, WatchIntervals, outermost_folders
+from appliance.ingest.side_files import SideFiles
 from appliance.memory import importance
 from appliance.memory.sessions import BeforeStoreHook
 from appliance.memory.working_memory import WorkingMemory
 from appliance.paths import Home, absolute_paths, as_given
-from appliance.requests import WatchRequest
 from appliance.runtime.admission import AdmissionControl
-from appliance.runtime.streams import ProducerStream
 from appliance.runtime.workers import ShouldContinue
 from appliance.settings import Settings
 from appliance.store import documents as stored_documents
@@ -43,12 +37,8 @@ from appliance.types import (
     Scope,
     SecretPolicy,
     SessionInfo,
-    WatchEvent,
 )
 from appliance.types.progress import of_embedding
-
-MAX_UNREAD_REPORTS = 256
-"""Reports of a watcher that wait for a slow reader, before the watcher waits too."""
 
 
 class Ingestion:
@@ -169,7 +159,10 @@ class Ingestion:
         embed = request.wait and not request.dry_run
         embedded = self._index_service.drain_if_possible(of_embedding(on_progress)) if embed else 0
         return IngestReport(
-            files=tuple(replace(tally, path=as_given(tally.path, given)).report() for tally in tallies),
+            files=tuple(
+                replace(report, path=as_given(report.path, given), read_with=as_given(report.read_with, given))
+                for report in context.side_files.explained(tally.report() for tally in tallies)
+            ),
             chunks=sum(tally.chunks + self._index_service.serving.count_chunks(tally.unsplit) for tally in tallies),
             embedded=embedded,
             pending=self._index_service.pending(),
@@ -194,47 +187,11 @@ class Ingestion:
         self._wake_scheduler()
         return key
 
-    def watch(self, request: WatchRequest, scope: Scope) -> ProducerStream[WatchEvent]:
-        """Watch the inbox, the configured folders and those of the request; see ``WatchRequest``."""
-        keep_owners = request.user_id is None and not request.namespace
-
-        def read(root: Path, file: Path) -> list[FileReport]:
-            context = self.ingest_context(scope, keep_owners=keep_owners)
-            tallies = list(pipeline.ingest([file], context, within=root))
-            self._wake_scheduler()
-            return [tally.report() for tally in tallies]
-
-        watcher = FolderWatcher(
-            self.watched_folders(request.folders),
-            self._database,
-            read,
-            reader=__version__,
-            owner="" if keep_owners else f"{scope.user_id} {scope.namespace}",
-            intervals=WatchIntervals(self._settings.watch.settle, self._settings.watch.rescan),
-            excluded=[place for name, place in self._home.locations().items() if name not in ("home", "inbox")],
-            on_read=lambda report: stream.put(WatchEvent(report)),
-            on_trouble=lambda trouble: stream.put(WatchEvent(trouble=trouble)),
-            patterns_of=partial(patterns_of, machine=this_machine()),
-        )
-
-        def run() -> None:
-            # A program may have been removed, or an export deleted, since it was accepted.
-            for missing in (folder for folder in self._configured_folders() if not folder.exists()):
-                stream.put(WatchEvent(trouble=f"{missing}, of the setting watch.folders, does not exist"))
-            watcher.run(once=request.once)
-
-        stream = ProducerStream[WatchEvent](run, watcher.stop, size=MAX_UNREAD_REPORTS)
-        return stream
-
-    def watched_folders(self, folders: Sequence[str | os.PathLike[str]]) -> list[Path]:
-        """The inbox, the configured folders and files that exist, and ``folders``, without those inside another one.
-
-        Raises:
-            HomeError: One of ``folders`` does not exist.
-        """
-        named = (Path(folder).expanduser() for folder in folders)
-        configured = (folder for folder in self._configured_folders() if folder.exists())
-        return outermost_folders([self._home.inbox, *configured, *named])
-
-    def _configured_folders(self) -> list[Path]:
-        return [Path(folder).expanduser() for folder in self._settings.watch.folders]
+    def read_watched(
+        self, scope: Scope, keep_owners: bool, side_files: SideFiles, root: Path, file: Path
+    ) -> list[FileReport]:
+        """Ingest a file of the watched folder ``root``; ``side_files`` collects what is read with it."""
+        context = replace(self.ingest_context(scope, keep_owners=keep_owners), side_files=side_files)
+        tallies = list(pipeline.ingest([file], context, within=root))
+        self._wake_scheduler()
+        return [tally.report() for tally in tallies]

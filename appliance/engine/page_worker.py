@@ -23,6 +23,7 @@ from appliance.formats import detect
 from appliance.ingest import attached_files, page_frames
 from appliance.ingest.page_frames import Ended, Failed, Page, ReadingPlan, Ready
 from appliance.ingest.pages import Prepare, pages, without_secrets
+from appliance.ingest.side_files import SideFiles
 from appliance.memory import importance
 from appliance.secrets.detector import find_in_texts
 from appliance.store.messages import MessageInsert
@@ -33,7 +34,8 @@ GC_THRESHOLD = 50_000
 
 def run(plan: ReadingPlan, out: BinaryIO) -> None:
     """Read the document of a plan, and write its frames."""
-    document = page_frames.find_document(plan)
+    side_files = SideFiles()
+    document = page_frames.find_document(plan, side_files)
     if document is None:
         page_frames.write(out, Failed("can't be read: it is gone", plan.name))
         return
@@ -49,7 +51,7 @@ def run(plan: ReadingPlan, out: BinaryIO) -> None:
     except Exception as error:
         page_frames.write(out, Failed(f"{type(error).__name__}: {error}", detail=traceback.format_exc()))
     else:
-        page_frames.write(out, Ended())
+        page_frames.write(out, Ended(side_files.found))
 
 
 def preparation(drop_secrets: bool) -> Prepare:

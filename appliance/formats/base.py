@@ -42,7 +42,8 @@ class DocumentContext:
     folder or zip that the user named, or None. A "*" in the path ("../Users/*/user.json") stands for the first
     match in order; ``find_all`` returns every match. ``names`` returns the paths of the files in this one's folder and
     below, relative to it. ``me`` is the person's name for formats that only say "me"; None if it is unknown. All
-    documents of a folder or zip have the same ``shared``.
+    documents of a folder or zip have the same ``shared``. ``attach`` is told the name of a document that was found and
+    is attached to a message.
     """
 
     find: Callable[[str], Document | None] = lambda path: None
@@ -50,6 +51,7 @@ class DocumentContext:
     names: Callable[[], Sequence[str]] = lambda: ()
     shared: dict[Hashable, Any] = field(default_factory=dict)
     find_all: Callable[[str], Sequence[Document]] = lambda path: ()
+    attach: Callable[[str], None] = lambda name: None
 
     def get_or_create(self, key: Hashable, create: Callable[[], T]) -> T:
         """The value under ``key``, created once for all documents of the folder or zip: a table of its users."""

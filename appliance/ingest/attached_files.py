@@ -84,6 +84,7 @@ class _BesideFiles:
         if path is None or found is None:
             return replace(file, path=None)
         guessed, _ = mimetypes.guess_type(path)
+        self.document.context.attach(found.name)
         digest = self.digests.get((path, found.size)) or self._digest(found)
         return AttachedFile(file.name, path, file.type or guessed, found.size, digest)
 

@@ -6,6 +6,7 @@ A leading dot is no reason: coding agents keep their sessions in hidden folders 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 _SYSTEM = "a file of the operating system"
 _UNFINISHED = "still being written by a program"
@@ -28,9 +29,15 @@ _FILES = {
 }
 _UNFINISHED_NAME = re.compile(
     r"~\$.*|\.~lock\..*|\.nfs\w+|\.(?:com\.google\.chrome|org\.chromium|goutputstream|syncthing)[.-].*"
-    r"|.*\.(?:part|crdownload|tmp|partial|download|swp|bak~|icloud)",
+    r"|.*\.(?:part|crdownload|opdownload|aria2|filepart|tmp|partial|download|swp|bak~|icloud)",
     re.IGNORECASE | re.DOTALL,
 )
+_UNFINISHED_FOLDER = re.compile(r".+\.\w+\.download", re.IGNORECASE | re.DOTALL)
+"""Safari's downloads are folders until they are complete: "export.zip.download"."""
+
+UNFINISHED_ENDINGS = (".part", ".crdownload", ".aria2")
+"""The endings of files beside one that is still being downloaded: Firefox writes an empty file first, and aria2 one of
+full size."""
 _COMPANION = "._"
 
 
@@ -38,12 +45,17 @@ def litter_reason(name: str, *, is_folder: bool) -> str:
     """Why a file or a folder that the user did not name is not read, by its name; empty if it is read."""
     lowered = name.lower()
     if is_folder:
-        return _FOLDERS.get(lowered, "")
+        return _FOLDERS.get(lowered, "") or (_UNFINISHED if _UNFINISHED_FOLDER.fullmatch(name) else "")
     if lowered in _FILES:
         return _FILES[lowered]
     if name.startswith(_COMPANION):
         return _SYSTEM
     return _UNFINISHED if _UNFINISHED_NAME.fullmatch(name) else ""
+
+
+def unfinished_reason(name: str, names: Collection[str]) -> str:
+    """Why a file is not read whose download goes on; empty if it is read. ``names`` are those in its folder."""
+    return _UNFINISHED if any(name + ending in names for ending in UNFINISHED_ENDINGS) else ""
 
 
 def path_litter(parts: tuple[str, ...] | list[str], *, is_folder: bool = False) -> tuple[int, str]:

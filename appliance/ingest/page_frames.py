@@ -12,6 +12,7 @@ import msgspec
 from appliance.formats.base import Document
 from appliance.ingest import sources
 from appliance.ingest.pages import MessagePage
+from appliance.ingest.side_files import SideFile, SideFiles
 
 _LENGTH_BYTES = 4
 
@@ -53,7 +54,9 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
 
 
 class Ended(msgspec.Struct, frozen=True, tag="ended"):
-    """The document was read to its end."""
+    """The document was read to its end, with these side files."""
+
+    side_files: dict[str, SideFile] = {}
 
 
 Frame = Ready | Page | Failed | Ended
@@ -84,9 +87,9 @@ def decode(data: bytes) -> Frame:
     return frame
 
 
-def find_document(plan: ReadingPlan) -> Document | None:
-    """Return the document of a plan; None if it is gone."""
-    for found in sources.expand([plan.source], plan.me, Path(plan.within)):
+def find_document(plan: ReadingPlan, side_files: SideFiles) -> Document | None:
+    """Return the document of a plan; None if it is gone. ``side_files`` collects what its parser reads with it."""
+    for found in sources.expand([plan.source], plan.me, Path(plan.within), side_files):
         if isinstance(found, Document) and found.name == plan.name:
             return replace(found, explicit=plan.explicit)
     return None

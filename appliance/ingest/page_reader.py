@@ -65,6 +65,8 @@ def read_pages(detected: DetectedDocument, context: IngestContext) -> Iterator[M
                 message = f"reading stopped: its process has ended with code {code}; {hint}"
                 yield MessagePage(problems=[InputProblem(f"after message {count}", message)])
                 return
+        for name, side in frame.side_files.items():
+            context.side_files.found.setdefault(name, side)
 
 
 def _is_worthwhile(detected: DetectedDocument) -> bool:

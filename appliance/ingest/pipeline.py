@@ -24,6 +24,7 @@ from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalize import normalize, start_session
 from appliance.ingest.pages import MessagePage, pages, without_secrets
 from appliance.ingest.shared_messages import take_out_shared
+from appliance.ingest.side_files import SideFiles
 from appliance.secrets.generic import SecretSpan
 from appliance.secrets.masking import drop_secrets
 from appliance.store import (
@@ -62,6 +63,9 @@ MARK_STEP_MESSAGES = 100
 """Messages that are searched for secrets in one go, in about a millisecond: most of the time of one is that of the
 call."""
 
+CHANGED = "it changed while it was read; ingest it again when its program has finished: only new messages are added"
+"""The note on a file that is still being written."""
+
 ScoreImportance = Callable[[MessageInsert], float]
 """Returns the score of a message's words, 0 to 1."""
 
@@ -96,6 +100,7 @@ class IngestContext:
         is_idle: Returns whether no query runs, so that batches may be large.
         publish: Called with an event for each document.
         read_pages: Reads a document; ``pages_here`` or what does the same elsewhere.
+        side_files: Collects the files that are read with a document.
         take_in_files: Called when the messages of a document are stored, for the files that are attached to them.
     """
 
@@ -115,6 +120,7 @@ class IngestContext:
     is_idle: Callable[[], bool] = lambda: True
     publish: Callable[[Event], None] = lambda event: None
     read_pages: Callable[[sources.DetectedDocument, IngestContext], Iterator[MessagePage]] = pages_here
+    side_files: SideFiles = field(default_factory=SideFiles)
     take_in_files: Callable[[Document, IngestContext, FileTally], None] = lambda document, context, tally: None
 
 
@@ -128,7 +134,7 @@ def ingest(paths: Sequence[Path], context: IngestContext, within: Path | None = 
         context: The resources and options.
         within: The watched folder in which the paths were found; None if the user named them.
     """
-    for source in sources.detect_documents(paths, context.format, context.me, within):
+    for source in sources.detect_documents(paths, context.format, context.me, within, context.side_files):
         if isinstance(source, sources.UnreadSource):
             yield _unread_tally(source)
         else:
@@ -139,6 +145,8 @@ def ingest_document(detected: sources.DetectedDocument, context: IngestContext) 
     """Ingest one document as a stream, one transaction a batch."""
     document = detected.document
     tally = FileTally(document.name, detected.format)
+    context.side_files.formats[document.name] = detected.format
+    before = _stamp(document)
     try:
         with context.database.dry_run() if context.dry_run else nullcontext():
             for batch in batches(context.read_pages(detected, context), tally, context.is_idle):
@@ -147,6 +155,9 @@ def ingest_document(detected: sources.DetectedDocument, context: IngestContext) 
     except InputError as error:
         hint = f"; {error.hint}" if error.hint else ""
         tally.errors.append(InputProblem(error.where or "", error.args[0] + hint))
+    if before != (after := _stamp(document)):
+        message = CHANGED if after is not None else "it was moved or deleted while it was read"
+        tally.notes.append(InputProblem("", message, harmless=True))
     if not context.dry_run:
         context.take_in_files(document, context, tally)
     if tally.forgotten:
@@ -157,6 +168,15 @@ def ingest_document(detected: sources.DetectedDocument, context: IngestContext) 
         counts = {name: getattr(tally, name) for name in ("messages", "new", "updated", "duplicates")}
         context.publish(Event("ingested", document.name, {**counts, "errors": len(tally.errors)}))
     return tally
+
+
+def _stamp(document: Document) -> tuple[int, int, int] | None:
+    """What tells that a file has changed; None if it is gone, or a member of a zip."""
+    try:
+        info = document.path.stat() if document.path is not None else None
+    except OSError:
+        info = None
+    return None if info is None else (info.st_ino, info.st_size, info.st_mtime_ns)
 
 
 def _yielding_scorer(context: IngestContext) -> ScoreImportance | None:

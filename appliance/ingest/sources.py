@@ -6,6 +6,7 @@ format of each: a file that the user named must be a chat, a file in a folder or
 
 from __future__ import annotations
 
+import errno
 import os
 import posixpath
 import re
@@ -26,7 +27,8 @@ from appliance.errors import InputError
 from appliance.formats import detect
 from appliance.formats.base import Document, DocumentContext, Parser
 from appliance.formats.text import CHUNK_BYTES, READ_ERRORS
-from appliance.ingest.litter import litter_reason, path_litter
+from appliance.ingest.litter import litter_reason, path_litter, unfinished_reason
+from appliance.ingest.side_files import SideFiles
 from appliance.types import InputProblem
 
 _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
@@ -84,7 +86,11 @@ class DetectedDocument:
 
 
 def detect_documents(
-    paths: Iterable[str | Path], forced: str | None = None, me: str | None = None, within: Path | None = None
+    paths: Iterable[str | Path],
+    forced: str | None = None,
+    me: str | None = None,
+    within: Path | None = None,
+    side_files: SideFiles | None = None,
 ) -> Iterator[DetectedDocument | UnreadSource]:
     """Yield the documents that a parser reads, and the sources that are skipped or can't be read.
 
@@ -96,10 +102,11 @@ def detect_documents(
         forced: The format of every document that is not obviously something else; None to detect it.
         me: The name of the person where a format only says "me".
         within: The watched folder in which the paths were found; then a file that is not a chat is skipped.
+        side_files: Collects the files that parsers read with a document.
     """
     for path in paths:
         has_outcome = False
-        for item in expand([path], me, within):
+        for item in expand([path], me, within, side_files):
             result: DetectedDocument | UnreadSource
             if isinstance(item, UnreadSource):
                 result = item
@@ -124,12 +131,12 @@ def _unrecognised(document: Document, error: InputError) -> UnreadSource:
 
 
 def expand(
-    paths: Iterable[str | Path], me: str | None = None, within: Path | None = None
+    paths: Iterable[str | Path], me: str | None = None, within: Path | None = None, side_files: SideFiles | None = None
 ) -> Iterator[Document | UnreadSource]:
     """Yield the documents at ``paths``, in order: a file, the files of a folder and its subfolders (sorted), or the
     members of a zip, whatever its name. A document can be opened any number of times."""
     for path in paths:
-        root = _SourceRoot(within or Path(path), me)
+        root = _SourceRoot(within or Path(path), me, side_files or SideFiles())
         yield from _expand(Path(path), root, explicit=within is None, seen=set())
 
 
@@ -139,11 +146,13 @@ class _SourceRoot:
 
     path: Path
     me: str | None
+    side_files: SideFiles = field(default_factory=SideFiles)
     memory: dict[Hashable, object] = field(default_factory=dict)
 
     def context_of(self, path: Path) -> DocumentContext:
-        find, find_all = partial(self._find, path.parent), partial(self._find_all, path.parent)
-        return DocumentContext(find, self.me, partial(self._names, path.parent), self.memory, find_all)
+        find, find_all = partial(self._find, path), partial(self._find_all, path)
+        attach = partial(self.side_files.attach, document=_display_path(path))
+        return DocumentContext(find, self.me, partial(self._names, path.parent), self.memory, find_all, attach)
 
     def _names(self, folder: Path) -> Sequence[str]:
         key = ("names", folder)
@@ -151,19 +160,21 @@ class _SourceRoot:
             self.memory[key] = tuple(islice(_paths_below(folder), MAX_LISTED_FILES))
         return cast("Sequence[str]", self.memory[key])
 
-    def _find(self, folder: Path, relative: str) -> Document | None:
-        return next(self._matches(folder, relative), None)
+    def _find(self, seeker: Path, relative: str) -> Document | None:
+        return next(self._matches(seeker, relative), None)
 
-    def _find_all(self, folder: Path, relative: str) -> list[Document]:
-        return list(self._matches(folder, relative))
+    def _find_all(self, seeker: Path, relative: str) -> list[Document]:
+        return list(self._matches(seeker, relative))
 
-    def _matches(self, folder: Path, relative: str) -> Iterator[Document]:
-        path = Path(os.path.normpath(folder / relative))
+    def _matches(self, seeker: Path, relative: str) -> Iterator[Document]:
+        """The files at a path as the parser of the document ``seeker`` names it."""
+        path = Path(os.path.normpath(seeker.parent / relative))
         root = self.path if self.path.is_dir() else self.path.parent
         # Links are followed, as they are when a folder is read; but ".." must not lead out of the root.
         if path.is_relative_to(os.path.normpath(root)):
             for file in _files_at(path):
-                yield _document(file, self, file.stat().st_size, explicit=False)
+                found = _document(file, self, file.stat().st_size, explicit=False)
+                yield replace(found, open=self.side_files.opening(found.name, _display_path(seeker), found.open))
 
 
 def _paths_below(folder: Path) -> Iterator[str]:
@@ -198,7 +209,7 @@ def _expand(
     try:
         info = path.stat()
     except OSError as error:
-        yield _unreadable(path, error)
+        yield _unreadable(path, error, explicit=explicit)
         return
     if stat.S_ISDIR(info.st_mode):
         if (info.st_dev, info.st_ino) in seen:
@@ -219,11 +230,14 @@ def _folder(path: Path, root: _SourceRoot, seen: set[tuple[int, int]]) -> Iterat
         yield _unreadable(path, error)
         return
     has_conversations = any(_CONVERSATIONS.fullmatch(name) for name in names)
+    listed = frozenset(names)
     for name in names:
         inner = path / name
         is_folder = inner.is_dir()
         reason = litter_reason(name, is_folder=is_folder)
-        if reason := reason or ("" if is_folder else _not_a_chat_reason(name, has_conversations)):
+        if not is_folder:
+            reason = reason or unfinished_reason(name, listed) or _not_a_chat_reason(name, has_conversations)
+        if reason := reason or _dead_link_reason(inner):
             yield _skipped(inner, reason)
         else:
             yield from _expand(inner, root, explicit=False, seen=seen)
@@ -234,7 +248,7 @@ def _file(path: Path, root: _SourceRoot, size: int, *, explicit: bool) -> Iterat
         with path.open("rb") as stream:
             signature = stream.read(4)
     except OSError as error:
-        yield _unreadable(path, error)
+        yield _unreadable(path, error, explicit=explicit)
         return
     if signature in _ZIP_SIGNATURES:
         yield from _zip(path, root)
@@ -286,41 +300,44 @@ class _ZipContents:
     """The members of a zip by name, so that the parser of one can find others."""
 
     def __init__(self, archive: zipfile.ZipFile, path: Path, root: _SourceRoot) -> None:
-        self._archive, self._path, self._me = archive, path, root.me
+        self._archive, self._path, self._me, self._side_files = archive, path, root.me, root.side_files
         self._members = {_member_name(member): member for member in archive.infolist() if not member.is_dir()}
         self._memory: dict[Hashable, object] = {}
 
     def document(self, display_name: str, member: zipfile.ZipInfo) -> Document:
         folder = _parent(_member_name(member))
         open_stream = partial(_open_member, self._archive, self._path, member)
-        find, find_all = partial(self._find, folder), partial(self._find_all, folder)
-        context = DocumentContext(find, self._me, partial(self._names, folder), self._memory, find_all)
+        find, find_all = partial(self._find, display_name, folder), partial(self._find_all, display_name, folder)
+        attach = partial(self._side_files.attach, document=display_name)
+        context = DocumentContext(find, self._me, partial(self._names, folder), self._memory, find_all, attach)
         return Document(display_name, member.file_size, open_stream, explicit=False, context=context)
 
     def _names(self, folder: str) -> Sequence[str]:
         prefix = f"{folder}/" if folder else ""
         return [name.removeprefix(prefix) for name in self._members if name.startswith(prefix)]
 
-    def _find(self, folder: str, relative: str) -> Document | None:
-        return next(self._matches(folder, relative), None)
+    def _find(self, seeker: str, folder: str, relative: str) -> Document | None:
+        return next(self._matches(seeker, folder, relative), None)
 
-    def _find_all(self, folder: str, relative: str) -> list[Document]:
-        return list(self._matches(folder, relative))
+    def _find_all(self, seeker: str, folder: str, relative: str) -> list[Document]:
+        return list(self._matches(seeker, folder, relative))
 
-    def _matches(self, folder: str, relative: str) -> Iterator[Document]:
+    def _matches(self, seeker: str, folder: str, relative: str) -> Iterator[Document]:
+        """The members at a path as the parser of the document ``seeker``, in ``folder``, names it."""
         name = posixpath.normpath(posixpath.join(folder, relative))
         pattern = re.compile("[^/]+".join(map(re.escape, name.split("*"))))
         names = sorted(filter(pattern.fullmatch, self._members)) if "*" in relative else [name]
         for name in names:
             member = self._members.get(name)
             if member is not None and not member.flag_bits & _ENCRYPTED:
-                yield self.document(f"{_display_path(self._path)}/{name}", member)
+                found = self.document(f"{_display_path(self._path)}/{name}", member)
+                yield replace(found, open=self._side_files.opening(found.name, seeker, found.open))
 
 
 def zip_member(archive: Path, name: str) -> Document | None:
     """Return a member of a zip by its name; None if there is none, or if it is encrypted."""
     with zipfile.ZipFile(archive) as opened:
-        return _ZipContents(opened, archive, _SourceRoot(archive, None))._find("", name)
+        return _ZipContents(opened, archive, _SourceRoot(archive, None))._find("", "", name)
 
 
 def _open_file(path: Path) -> AbstractContextManager[BinaryIO]:
@@ -384,7 +401,22 @@ def _not_a_chat_reason(name: str, has_conversations: bool) -> str:
     return ""
 
 
-def _unreadable(path: Path, error: OSError) -> UnreadSource:
+def _dead_link_reason(path: Path) -> str:
+    """Why there is nothing at a link; empty if there is something, or if it is no link."""
+    if not path.is_symlink():
+        return ""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return "a link that leads nowhere"
+    except OSError as error:
+        return "a link that leads to itself" if error.errno == errno.ELOOP else ""
+    return ""
+
+
+def _unreadable(path: Path, error: OSError, *, explicit: bool = True) -> UnreadSource:
+    if isinstance(error, FileNotFoundError) and not explicit:
+        return _failed(path, "it was moved or deleted while the folder was read", "ingest the folder again")
     hint = "check the spelling" if isinstance(error, FileNotFoundError) else None
     return _failed(path, f"can't be read: {error.strerror or error}", hint)
 

@@ -7,24 +7,32 @@ files of an export that is being unpacked arrive one by one. Files are read wher
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from appliance.errors import HomeError
-from appliance.formats import sqlite
-from appliance.ingest.discovery.places import is_history
-from appliance.ingest.litter import litter_reason, path_litter
+from appliance.ingest.file_events import FileEvents, ObservedFolder
+from appliance.ingest.litter import UNFINISHED_ENDINGS, litter_reason
+from appliance.ingest.side_files import SideFiles
+from appliance.ingest.watch_roots import (
+    WatchRoot,
+    database_of,
+    digest_of,
+    entry_of,
+    is_within,
+    outermost_folders,
+    stamp_of,
+    watch_root,
+)
 from appliance.store import watched_files
 from appliance.store.database import Database
-from appliance.store.watched_files import FileStamp, WatchedEntry
-from appliance.types import FileReport
+from appliance.store.watched_files import WatchedEntry
+from appliance.types import FileReport, InputProblem
 
 MAX_SETTLE_WAIT_SECONDS = 60.0
 """The longest wait before a file is read although files next to it keep changing."""
@@ -35,14 +43,10 @@ session of an agent) is read completely each time, because titles and branches m
 to a tenth of a processor."""
 
 MAX_READS_ONCE = 3
-"""How often ``run(once=True)`` reads a file that changes while it is read."""
+"""How often a file that changes while it is read is read for a caller of ``read_present``."""
 
 POLL_INTERVAL_SECONDS = 30.0
 """The time between two scans where the operating system does not report changes."""
-
-_READ_BYTES = 1 << 20
-_DATABASE_ENDINGS = (".db", ".sqlite", ".sqlite3", ".vscdb")
-_BESIDE_DATABASE = tuple(name + beside for name in _DATABASE_ENDINGS for beside in sqlite.SIDE_FILES)
 
 ReadFile = Callable[[Path, Path], Sequence[FileReport]]
 """Called with a watched folder and a file in it: ingests the file and returns the results."""
@@ -65,12 +69,30 @@ class _PendingFile:
     changed_at: float
 
 
+@dataclass(frozen=True, slots=True)
+class WatchPlan:
+    """What is watched: folders and single files, without the ``excluded`` folders and files, as real paths. Without
+    ``follows_events``, nothing but what a caller of ``read_present`` asks for is found."""
+
+    roots: tuple[WatchRoot, ...]
+    excluded: frozenset[Path] = frozenset()
+    follows_events: bool = True
+
+
+@dataclass(slots=True)
+class _PresentRequest:
+    """A call of ``read_present``: ``reads_before`` is how often each file had been read."""
+
+    done: Callable[[], None]
+    reads_before: Counter[Path]
+    has_scanned: bool = False
+
+
 class FolderWatcher:
-    """Watches folders. ``run`` is called once, in one thread; ``stop`` in any thread."""
+    """Watches folders. ``run`` is called once, in one thread; everything else in any thread."""
 
     def __init__(
         self,
-        folders: Sequence[Path],
         database: Database,
         read: ReadFile,
         *,
@@ -79,13 +101,13 @@ class FolderWatcher:
         intervals: WatchIntervals,
         excluded: Iterable[Path] = (),
         patterns_of: Callable[[Path], tuple[str, ...]] = lambda folder: (),
+        side_files: SideFiles | None = None,
         on_read: Callable[[FileReport], None] = lambda report: None,
         on_trouble: Callable[[str], None] = lambda words: None,
     ) -> None:
-        """Check the folders; ``run`` watches them.
+        """``follow`` says which folders are watched.
 
         Args:
-            folders: The folders to watch, and single files.
             database: Where the queue and the results are stored.
             read: Ingests a file.
             reader: The version of the program: files that another version could not read completely are tried again.
@@ -94,21 +116,22 @@ class FolderWatcher:
             excluded: Folders that are never read, such as the home itself.
             patterns_of: The patterns of the files that are read of a watched folder; none to read every file but
                 litter.
+            side_files: Where ``read`` collects the files that are read with others.
             on_read: Called with the result of each file.
             on_trouble: Called with a message when something can't be watched.
-
-        Raises:
-            HomeError: A folder does not exist.
         """
-        self.roots = [_root(path, patterns_of) for path in outermost_folders(folders)]
         self._database = database
         self._read = read
         self._reader = reader
         self._owner = owner
         self._intervals = intervals
-        self._excluded = {Path(os.path.realpath(path)) for path in excluded}
+        self._never_read = frozenset(Path(os.path.realpath(path)) for path in excluded)
+        self._patterns_of = patterns_of
+        self._side_files = side_files or SideFiles()
         self._on_read = on_read
         self._on_trouble = on_trouble
+        self._plan = self._next_plan = WatchPlan((), follows_events=False)
+        self._requests: list[_PresentRequest] = []
         self._reported_problems: set[str] = set()
         self._changed_paths: set[Path] = set()
         self._woken = threading.Event()
@@ -117,29 +140,103 @@ class FolderWatcher:
         self._rest_until: dict[Path, float] = {}
         self._read_counts: Counter[Path] = Counter()
 
+    @property
+    def roots(self) -> tuple[WatchRoot, ...]:
+        """The folders and single files that are watched."""
+        return self._next_plan.roots
+
+    def follow(self, folders: Sequence[Path], *, excluded: Iterable[Path] = (), follows_events: bool = True) -> None:
+        """Watch these folders and files from now on, and no others.
+
+        Args:
+            folders: The folders to watch, and single files.
+            excluded: Folders and files that are left out.
+            follows_events: Whether to find files whenever they arrive.
+
+        Raises:
+            HomeError: A folder does not exist.
+        """
+        left_out = frozenset(Path(os.path.realpath(path)) for path in excluded)
+        roots = [watch_root(path, self._patterns_of) for path in outermost_folders(folders)]
+        kept = tuple(root for root in roots if not _lies_in(Path(os.path.realpath(root.path)), left_out))
+        self._next_plan = WatchPlan(kept, self._never_read | left_out, follows_events)
+        self._woken.set()
+
+    def read_present(self, done: Callable[[], None]) -> None:
+        """Read the files that exist now, and call ``done`` when they have been read. Files that keep changing stay in
+        the queue."""
+        self._requests.append(_PresentRequest(done, Counter(self._read_counts)))
+        self._woken.set()
+
     def stop(self) -> None:
         """Make ``run`` end after the file that it is reading."""
         self._stopping.set()
         self._woken.set()
 
-    def run(self, *, once: bool = False) -> None:
-        """Watch until stopped; with ``once``, read the files that exist now and return."""
-        for file in watched_files.entries(self._database.read()):
-            if file.state == "queued":
-                self._add_pending(file)
-        with self._file_events(once):
-            scanned = float("-inf")
+    def run(self) -> None:
+        """Watch until stopped."""
+        scanned = time.monotonic()  # with a new plan, its folders are scanned
+        with closing(FileEvents(self._on_event)) as events:
             while not self._stopping.is_set():
-                if time.monotonic() - scanned >= self._intervals.rescan:
-                    self._queue_changed(file for root in self.roots for file in self.scan(root.path, root))
+                self._adopt_plan(events)
+                present = [request for request in self._requests if not request.has_scanned]
+                is_due = self._plan.follows_events and time.monotonic() - scanned >= self._intervals.rescan
+                if present or is_due:
+                    self._queue_changed(file for root in self._plan.roots for file in self.scan(root.path, root))
                     scanned = time.monotonic()
+                    for request in present:
+                        request.has_scanned = True
                 self._queue_changed(self._changed_entries())
                 pause = self._read_settled()
-                if once and all(self._read_counts[path] >= MAX_READS_ONCE for path in self._pending):
-                    return  # files that keep changing stay in the queue
-                due = scanned + self._intervals.rescan - time.monotonic()
-                self._woken.wait(max(0.0, min(due, pause)))
+                self._finish_requests()
+                if self._plan.follows_events:
+                    pause = min(pause, scanned + self._intervals.rescan - time.monotonic())
+                self._woken.wait(min(max(0.0, pause), threading.TIMEOUT_MAX))
                 self._woken.clear()
+
+    def _adopt_plan(self, events: FileEvents) -> None:
+        """Follow the latest plan: observe its folders, find what is new in it, and forget what is not in it any
+        more."""
+        plan, before = self._next_plan, self._plan
+        if plan is before:
+            return
+        self._plan = plan
+        observed = {ObservedFolder(root.folder, not root.is_file) for root in plan.roots if plan.follows_events}
+        try:
+            events.observe(observed)
+        except OSError as error:
+            # Most likely the system's limit of watches; periodic scans still find everything.
+            self._intervals = replace(self._intervals, rescan=min(self._intervals.rescan, POLL_INTERVAL_SECONDS))
+            self._on_trouble(
+                f"the operating system does not report changes ({error.strerror or error});"
+                f" scanning every {self._intervals.rescan:g} seconds instead"
+            )
+        for path in [path for path in self._pending if not self._is_watched(path)]:
+            del self._pending[path]
+            with self._database.write() as tx:
+                watched_files.delete_queued(tx, path)
+        for file in watched_files.entries(self._database.read()):
+            if file.state == "queued" and file.path not in self._pending and self._is_watched(file.path):
+                self._add_pending(file)
+        if plan.follows_events:
+            added = [root for root in plan.roots if root not in before.roots or not before.follows_events]
+            self._queue_changed(file for root in added for file in self.scan(root.path, root))
+
+    def _is_watched(self, path: Path) -> bool:
+        return any(path.is_relative_to(root.path) for root in self._plan.roots) and not _lies_in(
+            Path(os.path.realpath(path)), self._plan.excluded
+        )
+
+    def _finish_requests(self) -> None:
+        for request in [request for request in self._requests if request.has_scanned]:
+            before = request.reads_before
+            if all(self._read_counts[path] - before[path] >= MAX_READS_ONCE for path in self._pending):
+                self._requests.remove(request)
+                request.done()
+
+    def _on_event(self, path: Path) -> None:
+        self._changed_paths.add(path)
+        self._woken.set()
 
     # --- finding ------------------------------------------------------------------------------------------
 
@@ -148,13 +245,13 @@ class FolderWatcher:
         the one file that is watched. Reports a folder that can't be read once."""
         if root.is_file:
             with self._reporting(root.path):
-                yield _entry(root.path, root.folder, root.path.stat())
+                yield entry_of(root.path, root.folder, root.path.stat())
             return
         # Links to folders are not followed, so everything below a real folder is real.
         pending_folders = [(folder, Path(os.path.realpath(folder)))]
         while pending_folders:
             folder, real = pending_folders.pop()
-            if real in self._excluded:
+            if real in self._plan.excluded:
                 continue
             items: list[os.DirEntry[str]] = []
             with self._reporting(folder), os.scandir(folder) as scanned:
@@ -169,8 +266,8 @@ class FolderWatcher:
                         pending_folders.append((path, real / item.name))
                     elif not root.selects(path):
                         continue
-                    elif item.is_file() and (not item.is_symlink() or _is_within(path, root.folder)):
-                        entry = _entry(path, root.folder, item.stat())
+                    elif item.is_file() and (not item.is_symlink() or is_within(path, root.folder)):
+                        entry = entry_of(path, root.folder, item.stat())
                 if entry is not None:
                     yield entry
 
@@ -191,7 +288,7 @@ class FolderWatcher:
         """The files for which events have arrived since the last call."""
         while self._changed_paths:
             path = database_of(self._changed_paths.pop())
-            for root in self.roots:
+            for root in self._plan.roots:
                 if path.is_relative_to(root.path):
                     yield from self._changed_below(path, root)
 
@@ -203,10 +300,10 @@ class FolderWatcher:
         with self._reporting(path):
             if path.is_dir():
                 yield from self.scan(path, root)
-            elif any(Path(os.path.realpath(path)).is_relative_to(excluded) for excluded in self._excluded):
+            elif _lies_in(Path(os.path.realpath(path)), self._plan.excluded):
                 return
-            elif root.selects(path) and path.is_file() and (root.is_file or _is_within(path, root.folder)):
-                entry = _entry(path, root.folder, path.stat())
+            elif root.selects(path) and path.is_file() and (root.is_file or is_within(path, root.folder)):
+                entry = entry_of(path, root.folder, path.stat())
         if entry is not None:
             yield entry
 
@@ -251,49 +348,69 @@ class FolderWatcher:
             if now < due:
                 pause = min(pause, due - now)
                 continue
+            skipped: list[FileReport] = []
             for pending in sorted(group, key=lambda pending: pending.file.path):
                 if self._stopping.is_set():
+                    self._report_skipped(skipped)
                     return 0.0
                 if (rest := self._rest_until.get(pending.file.path, 0.0) - now) > 0:
                     pause = min(pause, rest)
                     continue
                 began = time.time()
                 self._read_counts[pending.file.path] += 1
-                if self._read_file(pending.file):
+                if self._read_file(pending.file, skipped):
                     self._rest_until[pending.file.path] = time.time() + REST_FACTOR * (time.time() - began)
                 if pending.file.path in self._pending:  # it changed while it was read
                     pause = min(pause, self._intervals.settle)
+            self._report_skipped(skipped)
         return pause
+
+    def _report_skipped(self, skipped: Sequence[FileReport]) -> None:
+        """Report the files of a group that no parser knows, now that those are known which were read with others."""
+        explained = self._side_files.explained(skipped)
+        with_others = [(report.path, report.notes[0].message) for report in explained if report.status == "ok"]
+        if with_others:
+            with self._database.write() as tx:
+                watched_files.note_read_with_others(tx, with_others)
+        for report in explained:
+            self._on_read(report)
 
     def _refresh(self, pending: _PendingFile) -> bool:
         """Whether a file still exists; a file that has changed starts waiting again."""
-        stamp = _stamp(pending.file.path)
+        stamp = stamp_of(pending.file.path)
         if stamp is None:
             del self._pending[pending.file.path]
             with self._database.write() as tx:
                 watched_files.delete_queued(tx, pending.file.path)
             return False
-        if stamp != pending.file.stamp:
+        if stamp != pending.file.stamp or _is_unfinished(pending.file.path):
             pending.file = replace(pending.file, stamp=stamp)
             pending.changed_at = time.time()
         return True
 
-    def _read_file(self, file: WatchedEntry) -> bool:
-        """Read one file and store the result. Returns whether most of it was known: only then tells the time that it
-        took what reading the file again would cost."""
+    def _read_file(self, file: WatchedEntry, skipped: list[FileReport]) -> bool:
+        """Read one file, store the result and report it; those that are skipped are added to ``skipped`` instead.
+        Returns whether most of it was known: only then tells the time that it took what reading the file again would
+        cost."""
         db = self._database.read()
         forgotten = watched_files.forgotten_entries(db)(file.path)
         known = forgotten or watched_files.entry(db, file.path)
         try:
-            digest = _digest(file.path)
+            digest = digest_of(file.path)
+        except FileNotFoundError:  # gone since it was found: nothing to read, and nothing that failed
+            self._refresh(self._pending[file.path])
+            return True
         except OSError as error:
-            self._save_outcome(replace(file, state="failed", reason=f"can't be read: {error.strerror or error}"))
+            reason = f"can't be read: {error.strerror or error}"
+            self._save_outcome(replace(file, state="failed", reason=reason))
+            name = os.fsencode(file.path).decode("utf-8", "replace")
+            self._on_read(FileReport(name, None, "failed", errors=(InputProblem("", reason),)))
             return True
         if known is not None and (known.digest, known.owner) == (digest, self._owner):
             self._save_outcome(replace(file, state="read", digest=digest), was_forgotten=forgotten is not None)
             return True
         reports = self._read(file.root, file.path)
-        if (stamp := _stamp(file.path)) not in (None, file.stamp):
+        if (stamp := stamp_of(file.path)) not in (None, file.stamp):
             # It changed while it was read: complete records are stored, the rest follows with the next reading.
             self._queue_changed([replace(file, stamp=stamp)])
         else:
@@ -302,7 +419,10 @@ class FolderWatcher:
                 _outcome(file, digest, reports), was_forgotten=forgotten is not None, is_stored=is_stored
             )
         for report in reports:
-            self._on_read(report)
+            if report.status == "skipped":
+                skipped.append(report)
+            else:
+                self._on_read(report)
         return sum(report.new for report in reports) <= sum(report.duplicates for report in reports)
 
     def _save_outcome(self, file: WatchedEntry, *, was_forgotten: bool = False, is_stored: bool = False) -> None:
@@ -315,97 +435,14 @@ class FolderWatcher:
                 watched_files.forget(tx, [os.fsencode(file.path)])
         self._pending.pop(file.path, None)
 
-    # --- events -------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _file_events(self, once: bool) -> Iterator[None]:
-        if once:
-            yield
-            return
-        from watchdog.events import FileSystemEvent, FileSystemEventHandler
-        from watchdog.observers import Observer
-
-        watcher = self
-
-        class Handler(FileSystemEventHandler):
-            def on_any_event(self, event: FileSystemEvent) -> None:
-                if event.event_type in ("opened", "closed_no_write", "deleted"):
-                    return
-                for path in (event.src_path, event.dest_path):
-                    if path and not (event.is_directory and event.event_type == "modified"):
-                        watcher._changed_paths.add(Path(os.fsdecode(path)))
-                watcher._woken.set()
-
-        observer = Observer()
-        try:
-            for root in self.roots:
-                observer.schedule(Handler(), str(root.folder), recursive=not root.is_file)
-            observer.start()
-        except OSError as error:
-            # Most likely the system's limit of watches; periodic scans still find everything.
-            self._intervals = replace(self._intervals, rescan=min(self._intervals.rescan, POLL_INTERVAL_SECONDS))
-            self._on_trouble(
-                f"the operating system does not report changes ({error.strerror or error});"
-                f" scanning every {self._intervals.rescan:g} seconds instead"
-            )
-            yield
-            return
-        try:
-            yield
-        finally:
-            observer.stop()
-            observer.join()
+def _lies_in(path: Path, folders: frozenset[Path]) -> bool:
+    return not folders.isdisjoint((path, *path.parents))
 
 
-@dataclass(frozen=True, slots=True)
-class WatchRoot:
-    """A watched folder, or a single file. With ``patterns``, only the files that these match are read of a folder."""
-
-    path: Path
-    is_file: bool = False
-    patterns: tuple[str, ...] = ()
-
-    @property
-    def folder(self) -> Path:
-        """The watched folder, or the one that the file is in."""
-        return self.path.parent if self.is_file else self.path
-
-    def is_litter(self, path: Path) -> bool:
-        """Whether a path, by its names, is never a chat. What is named itself, or by a pattern, is none."""
-        if self.is_file or self.patterns:
-            return False
-        return bool(path_litter(path.relative_to(self.path).parts, is_folder=path.is_dir())[0])
-
-    def selects(self, path: Path) -> bool:
-        """Whether a file is one of those that are read."""
-        if self.is_file:
-            return path == self.path
-        if self.patterns:
-            return is_history(path.relative_to(self.path).as_posix(), self.patterns)
-        return not is_beside_database(path)
-
-
-def _root(path: Path, patterns_of: Callable[[Path], tuple[str, ...]]) -> WatchRoot:
-    return WatchRoot(path, is_file=True) if path.is_file() else WatchRoot(path, patterns=patterns_of(path))
-
-
-def outermost_folders(folders: Sequence[Path]) -> list[Path]:
-    """Return the folders and files, as absolute paths, without those that are read with another of them.
-
-    Raises:
-        HomeError: A folder does not exist.
-    """
-    absolute = [Path(os.path.abspath(folder)) for folder in folders]
-    for folder in absolute:
-        if not folder.exists():
-            hint = "Create it, or name another folder."
-            raise HomeError("There is no such folder to watch.", where=str(folder), hint=hint)
-    unique = dict.fromkeys(absolute)
-    return [folder for folder in unique if not any(_includes(outer, folder) for outer in unique)]
-
-
-def _includes(outer: Path, path: Path) -> bool:
-    return outer in path.parents and not path_litter(path.relative_to(outer).parts, is_folder=path.is_dir())[0]
+def _is_unfinished(path: Path) -> bool:
+    """Whether a download of a file goes on. One that was given up is read in spite of it after a minute."""
+    return any(os.path.lexists(f"{path}{ending}") for ending in UNFINISHED_ENDINGS)
 
 
 def _group(file: WatchedEntry) -> Path:
@@ -428,57 +465,3 @@ def _outcome(file: WatchedEntry, digest: bytes, reports: Sequence[FileReport]) -
         return replace(file, state="read", digest=digest)
     notes = [problem.message for report in reports for problem in report.notes]
     return replace(file, state="skipped", reason=notes[0] if notes else "no chat export found")
-
-
-def _entry(path: Path, root: Path, stat: os.stat_result) -> WatchedEntry:
-    return WatchedEntry(path, root, _stamp_of(path, stat), "queued")
-
-
-def _stamp(path: Path) -> FileStamp | None:
-    try:
-        return _stamp_of(path, path.stat())
-    except OSError:
-        return None
-
-
-def _stamp_of(path: Path, stat: os.stat_result) -> FileStamp:
-    """The size and the time of the last change of a file; of a database, together with those of its log."""
-    log = _log_of(path)
-    if log is None:
-        return FileStamp(stat.st_size, stat.st_mtime_ns)
-    added = log.stat()
-    return FileStamp(stat.st_size + added.st_size, max(stat.st_mtime_ns, added.st_mtime_ns))
-
-
-def _is_within(path: Path, root: Path) -> bool:
-    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
-
-
-def _digest(path: Path) -> bytes:
-    digest = hashlib.blake2b(digest_size=16)
-    for part in (path, _log_of(path)):
-        if part is not None:
-            with part.open("rb", buffering=0) as file:
-                while block := file.read(_READ_BYTES):
-                    digest.update(block)
-    return digest.digest()
-
-
-def _log_of(path: Path) -> Path | None:
-    """The write-ahead log of a database, in which its program writes first; None without one."""
-    if not path.name.endswith(_DATABASE_ENDINGS):
-        return None
-    log = sqlite.beside(path, "-wal")
-    return log if log.is_file() else None
-
-
-def database_of(path: Path) -> Path:
-    """The database that a file belongs to which SQLite keeps beside it; any other path as it is."""
-    if not is_beside_database(path):
-        return path
-    return path.with_name(path.name.rpartition("-")[0])
-
-
-def is_beside_database(path: Path) -> bool:
-    """Whether a file is one that SQLite keeps beside a database."""
-    return path.name.endswith(_BESIDE_DATABASE)

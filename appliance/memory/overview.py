@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from appliance import requests as r
 from appliance.errors import UsageError
@@ -17,8 +18,10 @@ MAX_MESSAGES_PER_CALL = 500  # some screens full
 class OverviewService:
     """Overviews of an open memory. Thread-safe."""
 
-    def __init__(self, home: Home, database: Database, owner: str, watched_folders: Sequence[str]) -> None:
-        """``watched_folders`` are those of the settings."""
+    def __init__(
+        self, home: Home, database: Database, owner: str, watched_folders: Callable[[], Sequence[Path]]
+    ) -> None:
+        """``watched_folders`` returns those of the settings."""
         self._home = home
         self._database = database
         self._owner = owner
@@ -58,7 +61,7 @@ class OverviewService:
 
     def folders(self, request: r.FoldersRequest) -> list[str]:
         """See ``FoldersRequest``."""
-        return [str(self._home.inbox), *self._watched_folders]
+        return [str(self._home.inbox), *map(str, self._watched_folders())]
 
     def _scope(self, user_id: str | None, namespace: str) -> Scope:
         return Scope(self._owner if user_id is None else user_id, namespace)

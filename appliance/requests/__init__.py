@@ -30,12 +30,14 @@ from appliance.requests.facts import (
 )
 from appliance.requests.index import ClaimIndexRequest, IndexStatusRequest, MoveIndexRequest
 from appliance.requests.ingestion import (
+    AddWatchedRequest,
     DiscoverRequest,
     EmbedRequest,
     ExportMarkdownRequest,
     ExportRequest,
     IngestRequest,
     ListWatchedFoldersRequest,
+    RemoveWatchedRequest,
     RunJobsRequest,
     WatchRequest,
 )
@@ -121,6 +123,7 @@ __all__ = [
     "ActivityRequest",
     "AddFactRequest",
     "AddMessageRequest",
+    "AddWatchedRequest",
     "ArchiveStatusRequest",
     "AttachmentFileRequest",
     "AttachmentRequest",
@@ -182,6 +185,7 @@ __all__ = [
     "ReceiptsRequest",
     "ReindexRequest",
     "RejectFactRequest",
+    "RemoveWatchedRequest",
     "RenamePersonRequest",
     "RenameSessionRequest",
     "Request",

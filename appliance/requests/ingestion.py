@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from appliance.paths import Paths
 from appliance.requests.base import Request
-from appliance.types import Discovery, IngestReport, SecretPolicy, Stream, WatchEvent
+from appliance.types import Discovery, IngestReport, SecretPolicy, Stream, WatchChange, WatchEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class WatchRequest(Request[Stream[WatchEvent]]):
         HomeError: One of ``folders`` does not exist.
     """
 
-    name: ClassVar[str] = "watch"
+    name: ClassVar[str] = "watching.watch"
     repeatable: ClassVar[bool] = False
     resumable: ClassVar[bool] = True
 
@@ -132,7 +132,7 @@ class ListWatchedFoldersRequest(Request[list[str]]):
         HomeError: One of ``folders`` does not exist.
     """
 
-    name: ClassVar[str] = "watched_folders"
+    name: ClassVar[str] = "watching.folders"
 
     folders: Sequence[str | os.PathLike[str]] = ()
 
@@ -190,3 +190,43 @@ class ExportMarkdownRequest(Request[Stream[str]]):
 
     _: KW_ONLY
     user_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddWatchedRequest(Request[WatchChange]):
+    """Add folders and files to the setting ``watch.folders``; a watcher that runs follows at once.
+
+    Args:
+        paths: The folders and files; absolute, because the home's owner may work in another folder.
+
+    Returns:
+        Those that were not there.
+
+    Raises:
+        HomeError: One of them does not exist.
+        ConfigError: The file of the settings is invalid. Nothing was changed.
+    """
+
+    name: ClassVar[str] = "watching.add"
+
+    paths: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveWatchedRequest(Request[WatchChange]):
+    """Remove folders and files from the setting ``watch.folders``; a watcher that runs follows at once. Messages that
+    were read from them stay.
+
+    Args:
+        paths: The folders and files, as they stand there or as absolute paths.
+
+    Returns:
+        Those that were there.
+
+    Raises:
+        ConfigError: The file of the settings is invalid. Nothing was changed.
+    """
+
+    name: ClassVar[str] = "watching.remove"
+
+    paths: Sequence[str]

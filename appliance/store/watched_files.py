@@ -137,6 +137,15 @@ def record_result(tx: sqlite3.Connection, file: WatchedEntry) -> None:
     )  # fmt: skip
 
 
+def note_read_with_others(tx: sqlite3.Connection, files: Iterable[tuple[str, str]]) -> None:
+    """Note, of skipped files, that they were read together with others, and the reason. ``files`` are pairs of a path
+    and the reason."""
+    tx.executemany(
+        "UPDATE file SET state = 'read', reason = ?2 WHERE path = ?1 AND state = 'skipped'",
+        [(os.fsencode(path), reason) for path, reason in files],
+    )
+
+
 def delete_queued(tx: sqlite3.Connection, path: Path) -> None:
     """Remove a file from the queue that disappeared before it was read."""
     tx.execute("DELETE FROM file WHERE path = ? AND state = 'queued'", (os.fsencode(path),))

@@ -426,6 +426,8 @@ def prepared(request: Request[Any]) -> Request[Any]:
     that sending it again adds nothing twice."""
     if isinstance(request, r.WatchRequest | r.ListWatchedFoldersRequest):
         return replace(request, folders=[_absolute(folder) for folder in request.folders])
+    if isinstance(request, r.AddWatchedRequest | r.RemoveWatchedRequest):
+        return replace(request, paths=[_absolute(path) for path in request.paths])
     if isinstance(request, r.BackupRequest):
         identity = None if request.identity is None else _absolute(request.identity)
         return replace(request, target=_absolute(request.target), identity=identity)

@@ -42,7 +42,7 @@ from appliance.types.people import (
     PersonSource,
     RecalledMessage,
 )
-from appliance.types.progress import Histogram, MetricsSnapshot, OnProgress, Progress, Stream, WatchEvent
+from appliance.types.progress import Histogram, MetricsSnapshot, OnProgress, Progress, Stream, WatchChange, WatchEvent
 from appliance.types.records import (
     ContactRecord,
     FileReport,
@@ -216,6 +216,7 @@ __all__ = [
     "TimeOf",
     "TimelineMonth",
     "VerifyReport",
+    "WatchChange",
     "WatchEvent",
     "WatchedFile",
     "WhyNot",

@@ -50,6 +50,15 @@ class WatchEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class WatchChange:
+    """A change of the setting ``watch.folders``: the ``paths`` that were added or removed, and whether a watcher runs
+    that follows the change at once."""
+
+    paths: tuple[str, ...]
+    is_followed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Histogram:
     """The distribution of values.
 

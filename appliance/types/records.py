@@ -118,7 +118,9 @@ Record = SessionRecord | MessageRecord | ParticipantRecord | ContactRecord | Sta
 @dataclass(frozen=True, slots=True)
 class FileReport:
     """The result of reading one input file. Counts are messages, except ``conversations``, the attached ``documents``
-    whose text was read with their ``pages``, and the attachments of which copies were ``kept``."""
+    whose text was read with their ``pages``, and the attachments of which copies were ``kept``. ``read_with`` is the
+    file with which a file without messages of its own was read, or to whose messages it is attached; empty for any
+    other."""
 
     path: str
     format: str | None
@@ -133,6 +135,7 @@ class FileReport:
     documents: int = 0
     pages: int = 0
     kept: int = 0
+    read_with: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,8 @@ CASES: Sequence[Case] = (
     case("watched folders", lambda folder, done: r.ListWatchedFoldersRequest([folder / "drop"])),
     case("discover", r.DiscoverRequest(seconds=0.0)),
     case("watched folders nowhere", lambda folder, done: r.ListWatchedFoldersRequest([folder / "nowhere"])),
+    case("watching add", r.AddWatchedRequest([])),
+    case("watching remove", r.RemoveWatchedRequest(["/nowhere at all"])),
     case("watch", lambda folder, done: r.WatchRequest([folder / "drop"], once=True)),
     # out
     case("search", r.SearchRequest("when does the ferry leave", limit=3, roles=["assistant"])),

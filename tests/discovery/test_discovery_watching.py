@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance, config
-from appliance.engine import discovery, ingestion
+from appliance.engine import discovery
+from appliance.engine import watching as watching_module
 from appliance.ingest.discovery.places import Machine
 from appliance.paths import Home
 from tests.discovery import layouts
@@ -24,7 +25,7 @@ from tests.watch_runs import contents, opened, read_once, watching
 def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     made = tmp_path / "ines"
     made.mkdir()
-    for module in (discovery, ingestion):
+    for module in (discovery, watching_module):
         monkeypatch.setattr(module, "this_machine", lambda: Machine(made, "linux", {}))
     return made
 

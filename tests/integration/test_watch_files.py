@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from appliance import Appliance
-from appliance.engine import ingestion
+from appliance.engine import watching as watching_module
 from appliance.errors import HomeError
 from appliance.ingest import watcher as watcher_module
 from appliance.ingest.watcher import FolderWatcher
@@ -59,7 +59,7 @@ def test_what_an_earlier_version_could_not_read_is_tried_again(
     (folder / "new-format.txt").write_text("a chat that only the next version knows")
     (folder / "a.jsonl").write_text(lines("ana", 1))
     assert len(read_once(memory, folder)) == 2 and read_once(memory, folder) == []
-    monkeypatch.setattr("appliance.engine.ingestion.__version__", "99.0")
+    monkeypatch.setattr("appliance.engine.watching.__version__", "99.0")
     assert [Path(report.path).name for report in read_once(memory, folder)] == ["new-format.txt"]
 
 
@@ -135,14 +135,14 @@ def test_a_file_that_vanishes_while_it_waits_is_forgotten(memory: Appliance, fol
 def test_a_file_that_vanishes_while_it_is_examined_does_not_end_the_watch(
     memory: Appliance, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    is_within = watcher_module._is_within
+    is_within = watcher_module.is_within
 
     def vanishing(path: Path, root: Path) -> bool:
         if path.name == "gone.jsonl":
             path.unlink(missing_ok=True)
         return is_within(path, root)
 
-    monkeypatch.setattr(watcher_module, "_is_within", vanishing)
+    monkeypatch.setattr(watcher_module, "is_within", vanishing)
     with watching(memory, folder) as reports:
         until(lambda: reports.looks)
         (folder / "gone.jsonl").write_text(lines("gone", 1))
@@ -179,11 +179,11 @@ def test_a_folder_that_can_not_be_read_is_told_once(
     troubles: list[str] = []
 
     class TwiceWatcher(FolderWatcher):
-        def run(self, *, once: bool = False) -> None:
-            super().run(once=once)
-            super().run(once=once)
+        def read_present(self, done: Callable[[], None]) -> None:
+            again = super().read_present
+            again(lambda: again(done))
 
-    monkeypatch.setattr(ingestion, "FolderWatcher", TwiceWatcher)
+    monkeypatch.setattr(watching_module, "FolderWatcher", TwiceWatcher)
     memory.watcher([folder], on_trouble=troubles.append).run(once=True)
     assert contents(memory) == ["ben says 0"]
     assert troubles == [f"{folder}/closed can't be read: Permission denied"]

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import signal
+import threading
 from pathlib import Path
 
 import pytest
 from screens import run, type_in, until
 from textual.widgets import Static
 
-from appliance import Appliance
+from appliance import Appliance, config
 from appliance_tui.app import ApplianceApp
+from appliance_tui.widgets.first_run import FirstRunPanel
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import SearchInput
+from tests.discovery import layouts
 from tests.server.daemons import end, filled, start
 
 pytestmark = pytest.mark.slow
@@ -109,3 +112,33 @@ def test_a_pin_is_not_set_twice_when_nobody_knows_whether_it_was_set(home: Path)
             assert "★" not in str(app.query_one(HitList).get_option_at_index(0).prompt)
 
     run(body)
+
+
+def test_f8_beside_a_daemon_asks_it_to_watch_and_starts_no_second_watcher(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person = tmp_path / "ines"
+    projects = layouts.claude_code(person)
+    monkeypatch.setenv("HOME", str(person))
+    daemon = start(filled(home, []), APPLIANCE_WATCH_SETTLE="0.1")
+
+    async def body() -> None:
+        app = ApplianceApp(lambda: Appliance.open(home))
+        async with app.run_test(size=(80, 24)) as pilot:
+            found = app.screen.query_one(FirstRunPanel).query_one("#welcome-found", Static)
+            await until(pilot, lambda: found.display and "Claude Code" in str(found.visual))
+            await pilot.press("f8")
+            memory = app.memory_worker.memory()
+            assert memory.is_attached_to_daemon
+            await until(pilot, lambda: memory.overview.counts()["messages"] == 2)
+            assert config.load(memory.home).watch.folders == (str(projects),)
+            assert not [thread for thread in threading.enumerate() if thread.name == "appliance-screen-watch"]
+            layouts.claude_code(person, "0d5e2c8a-4a0c-4e55-8a5e-7f1f0a6b1c02")
+            await until(pilot, lambda: memory.overview.counts()["messages"] == 4)
+
+    try:
+        run(body)
+    finally:
+        end(daemon)
+    log = "".join(path.read_text() for path in (home / "logs").glob("*"))
+    assert log.count('"read a file"') == 2, "each file once"

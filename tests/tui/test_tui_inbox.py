@@ -17,6 +17,7 @@ from textual.widgets import Input, Static
 
 from appliance import Appliance
 from appliance.errors import HomeError
+from appliance.types import FileReport, FileStatus, InputProblem
 from appliance_models import HashEmbedder
 from appliance_tui.app import ApplianceApp
 from appliance_tui.ingestion import ImportOutcome
@@ -329,3 +330,19 @@ def test_numbers_are_said_as_people_do() -> None:
 def test_an_outcome_that_failed_as_a_whole_is_a_row(home: Path) -> None:
     rows = outcome_rows(ImportOutcome(time.time(), error="no\x1b[2J room"))
     assert rows[0].state == "failed" and "\x1b" not in str(rows[0].details)
+
+
+def test_files_without_messages_are_folded_and_errors_stand_first() -> None:
+    def report(name: str, status: FileStatus, note: str = "", messages: int = 0, **more: Any) -> FileReport:
+        notes = (InputProblem("", note, harmless=True),) if note else ()
+        return FileReport(f"/x/{name}", None, status, messages=messages, new=messages, notes=notes, **more)
+
+    parts = [report(f"part/{n}.json", "ok", "read with its session", read_with="/x/s.json") for n in range(30)]
+    damaged = report("bad.json", "failed", errors=(InputProblem("line 1", "not JSON"),))
+    rows = outcome_rows(ImportOutcome(time.time(), [*parts, report("s.json", "ok", messages=2), damaged]))
+    assert [(row.path, row.state, row.facts[0]) for row in rows] == [
+        ("/x/bad.json", "failed", "0 new"),
+        ("/x/s.json", "ok", "2 new"),
+        ("/x/part", "ok", "30 files"),
+    ]
+    assert rows[2].reason == "read with their sessions" and "/x/part/29.json" in str(rows[2].details)

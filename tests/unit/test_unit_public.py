@@ -79,6 +79,7 @@ ATTRIBUTES = (
     "Erasure",
     "Backups",
     "Secrets",
+    "Watching",
     "Events",
 )
 """The classes of the memory's attributes."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from appliance.errors import ApplianceError
+from appliance.report_groups import outcome_of
 from appliance_tui.throughput import Throughput
 from appliance_tui.widgets.display_text import pluralize
 from appliance_tui.workers import ImportProgressed, begin, error_text, show_errors
@@ -183,15 +184,10 @@ class ImportQueue:
 
     def watch(self, memory: Appliance) -> None:
         """Start the watcher on a thread, unless a daemon watches. Called on the thread that opened the memory."""
-        if not memory.is_attached_to_daemon:
-            self.follow(memory)
-
-    def follow(self, memory: Appliance, folders: Sequence[str] = ()) -> None:
-        """Watch ``folders`` besides the configured ones from now on, in place of the watcher that runs. Called on any
-        thread but the screen's."""
-        self._stop_watcher()
+        if memory.is_attached_to_daemon:
+            return
         with show_errors(self._on_problem):
-            self._watcher = memory.watcher(folders, on_read=self._on_read, on_trouble=self._on_problem)
+            self._watcher = memory.watcher(on_read=self._on_read, on_trouble=self._on_problem)
             self._watcher_thread = threading.Thread(
                 target=self._run_watcher, args=(self._watcher,), name="appliance-screen-watch", daemon=True
             )
@@ -202,7 +198,7 @@ class ImportQueue:
             watcher.run()
 
     def _on_read(self, report: FileReport) -> None:
-        if report.status != "skipped":
+        if outcome_of(report) in ("messages", "partial", "failed"):
             self.outcomes.appendleft(ImportOutcome(time.time(), (report,), requested=False))
         self._notify()
 
@@ -214,9 +210,6 @@ class ImportQueue:
         """Stop imports and the watcher; what was committed stays. The watcher gets a moment to finish its file."""
         self._stop.set()
         self.queue.clear()
-        self._stop_watcher()
-
-    def _stop_watcher(self) -> None:
         if self._watcher is not None and self._watcher_thread is not None:
             self._watcher.stop()
             self._watcher_thread.join(WATCHER_STOP_TIMEOUT_SECONDS)

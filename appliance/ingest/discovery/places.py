@@ -69,6 +69,8 @@ PLACES: tuple[HistoryPlace, ...] = (
     HistoryPlace("Kimi", "{home}/.kimi/sessions", ("**/wire.jsonl",)),
     HistoryPlace("OpenClaw", "{home}/.openclaw/agents", ("*/sessions/*.jsonl",)),
     HistoryPlace("Pi", "{home}/.pi/agent/sessions", ("**/*.jsonl",)),
+    HistoryPlace("Hermes", "{hermes}/state.db"),
+    HistoryPlace("Vibe", "{home}/.vibe/logs/session", ("*/messages.jsonl",)),
     # programs for local models
     HistoryPlace("LM Studio", "{home}/.lmstudio/conversations", ("**/*.conversation.json",)),
     HistoryPlace("LM Studio", "{home}/.cache/lm-studio/conversations", ("**/*.conversation.json",)),
@@ -78,9 +80,11 @@ PLACES: tuple[HistoryPlace, ...] = (
     HistoryPlace("Open WebUI", "{webui}/webui.db"),
     # messengers and mail
     HistoryPlace("Signal", "{config}/Signal/sql/db.sqlite", (), "the database is encrypted", _SIGNAL),
+    HistoryPlace("Signal", "{config}/Signal Beta/sql/db.sqlite", (), "the database is encrypted", _SIGNAL),
     HistoryPlace("Messages", "{home}/Library/Messages/chat.db", hint=_FULL_DISK),
     HistoryPlace("Telegram", "{downloads}/Telegram Desktop/ChatExport_*", ("result.json", "messages*.html")),
     HistoryPlace("Thunderbird", "{thunderbird}", _MAILBOXES),
+    HistoryPlace("Apple Mail", "{home}/Library/Mail", ("V*/**/Messages/*.emlx",), hint=_FULL_DISK),
     HistoryPlace("Maildir", "{home}/Maildir", _MAILDIR),
     HistoryPlace("Maildir", "{home}/Mail", _MAILDIR),
     HistoryPlace("Maildir", "{home}/.mail", _MAILDIR),
@@ -101,7 +105,7 @@ _DATA = {
 }
 _THUNDERBIRD = {
     "linux": (
-        "{home}/.thunderbird", "{home}/.var/app/org.mozilla.*hunderbird/.thunderbird",
+        "{home}/.thunderbird", "{home}/.var/app/*.*hunderbird/.thunderbird",
         "{home}/snap/thunderbird/common/.thunderbird",
     ),
     "mac": ("{home}/Library/Thunderbird/Profiles",),
@@ -115,7 +119,7 @@ _WEBUI = (
 _EXPORT_FOLDERS = ("downloads", "desktop", "documents")
 
 _BASE = re.compile(r"\{([^}|]+)(?:\|home/([^}]*))?\}")
-_USER_FOLDER = re.compile(r'^\s*XDG_(DOWNLOAD|DESKTOP|DOCUMENTS)_DIR="\$HOME/([^"\n]+)"', re.MULTILINE)
+_USER_FOLDER = re.compile(r'^\s*XDG_(DOWNLOAD|DESKTOP|DOCUMENTS)_DIR="(\$HOME)?((?:\\.|[^"\\\n])*)"', re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +137,8 @@ class Machine:
 
     def export_folders(self) -> list[Path]:
         """The folders in which exports are searched for."""
-        return [Path(folder) for name in _EXPORT_FOLDERS for folder in self._bases(name)]
+        folders = (Path(folder) for name in _EXPORT_FOLDERS for folder in self._bases(name))
+        return [folder for folder in dict.fromkeys(folders) if folder != self.home]
 
     def _bases(self, name: str) -> list[str]:
         config = _CONFIG[self.platform]
@@ -144,11 +149,12 @@ class Machine:
             "editor": tuple(f"{folder}/{editor}" for folder in config for editor in _EDITORS),
             "claude": ("{CLAUDE_CONFIG_DIR|home/.claude}", "{home}/.config/claude"),
             "codex": ("{CODEX_HOME|home/.codex}",),
+            "hermes": ("{HERMES_HOME|home/.hermes}",),
             # These programs keep to it on every platform.
             "xdg_data": ("{XDG_DATA_HOME|home/.local/share}",),
             "webui": _WEBUI,
             "thunderbird": _THUNDERBIRD[self.platform],
-            **{folder: (f"{{home}}/{self._user_folder(folder)}",) for folder in _EXPORT_FOLDERS},
+            **{folder: self._user_folders(folder) for folder in _EXPORT_FOLDERS},
         }
         return [self._filled(path) for path in bases[name]]
 
@@ -160,17 +166,28 @@ class Machine:
 
         return _BASE.sub(value, path)
 
-    def _user_folder(self, name: str) -> str:
-        """The name of a user's folder, which is in the user's language on Linux."""
-        if self.platform == "linux":
-            config = Path(self._filled("{XDG_CONFIG_HOME|home/.config}"))
-            try:
-                text = (config / "user-dirs.dirs").read_text("utf-8", "replace")
-            except OSError:
-                text = ""
-            names = {found[1].lower(): found[2] for found in _USER_FOLDER.finditer(text)}
-            return names.get(name.removesuffix("s") if name == "downloads" else name, name.capitalize())
-        return name.capitalize()
+    def _user_folders(self, name: str) -> tuple[str, ...]:
+        """The folder of this name, where the user's language or settings have put it."""
+        usual = f"{{home}}/{name.capitalize()}"
+        if self.platform == "windows":
+            # OneDrive takes these two over, and leaves none behind.
+            clouds = {self.environment.get(one) for one in ("OneDrive", "OneDriveConsumer", "OneDriveCommercial")}
+            moved = [f"{cloud}/{name.capitalize()}" for cloud in sorted(filter(None, clouds)) if name != "downloads"]
+            return (usual, *moved)
+        if self.platform != "linux":
+            return (usual,)
+        config = Path(self._filled("{XDG_CONFIG_HOME|home/.config}"))
+        try:
+            text = (config / "user-dirs.dirs").read_text("utf-8", "surrogateescape")
+        except OSError:
+            return (usual,)
+        named = {found[1].lower(): found for found in _USER_FOLDER.finditer(text)}
+        found = named.get("download" if name == "downloads" else name)
+        if found is None:
+            return (usual,)
+        # Quoted as a shell reads it. The home itself says that there is no such folder.
+        path = re.sub(r"\\(.)", r"\1", found[3])
+        return (f"{self.home}/{path.strip('/')}".rstrip("/"),) if found[2] else (path.rstrip("/") or usual,)
 
 
 @cache

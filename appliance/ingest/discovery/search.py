@@ -11,10 +11,13 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from appliance.formats.sqlite import beside
+from appliance.formats.titles import export_title
 from appliance.ingest.discovery.places import PLACES, HistoryPlace, Machine, existing, is_history
+from appliance.ingest.discovery.remote_places import is_in_the_cloud, is_remote, network_folders
 from appliance.ingest.litter import litter_reason
 from appliance.ingest.sources import DetectedDocument, detect_documents
 
@@ -23,9 +26,15 @@ AIDER_HISTORY = ".aider.chat.history.md"
 MAX_FILES = 50_000
 """Files that are listed of a place; a place with more is estimated."""
 
+MAX_LISTED = 200_000
+"""Files and folders that are looked at in a place for those of its chats, and in all folders for those of Aider."""
+
 MAX_EXPORT_FILES = 20_000
 MAX_EXPORT_DEPTH = 3
 """How many files, and how many folders below each other, are looked at in each folder of exports."""
+
+EXPORT_WAIT_SECONDS = 8.0
+"""The same, with the time that a slow disk takes."""
 
 EXPORT_SECONDS = 1.2
 """Processor time in which the beginnings of files are read, those with the names of exports and the newest first."""
@@ -36,20 +45,6 @@ MAX_PROJECT_DEPTH = 4
 
 MAX_DOCUMENTS = 50
 """How many documents of a zip are looked at until one is recognised."""
-
-TITLES = {
-    "native": "Memory appliance", "chatgpt": "ChatGPT", "claude": "Claude", "whatsapp": "WhatsApp",
-    "open_webui": "Open WebUI", "librechat": "LibreChat", "sharegpt": "ShareGPT", "openai_jsonl": "OpenAI messages",
-    "google_chat": "Google Chat", "teams": "Teams", "claude_code": "Claude Code", "codex": "Codex",
-    "gemini_cli": "Gemini CLI", "agents": "Coding agent", "gemini": "Gemini", "aistudio": "AI Studio", "grok": "Grok",
-    "deepseek": "DeepSeek", "lmstudio": "LM Studio", "slack": "Slack", "telegram": "Telegram", "discord": "Discord",
-    "chat_apps": "Front end or character app",
-    "meta": "Facebook or Instagram", "markdown": "Markdown", "imessage": "iMessage", "signal": "Signal", "irc": "IRC",
-    "mail": "Mail", "sms": "Text messages", "kakaotalk": "KakaoTalk", "line": "LINE", "skype": "Skype",
-    "hangouts": "Hangouts", "google_voice": "Google Voice", "mattermost": "Mattermost", "matrix": "Matrix",
-    "rocketchat": "Rocket.Chat", "snapchat": "Snapchat", "chat_table": "Table of messages",
-}  # fmt: skip
-"""What the formats of exports are called."""
 
 _EXPORT_ENDINGS = (
     ".json", ".jsonl", ".txt", ".md", ".markdown", ".html", ".htm", ".zip", ".db", ".mbox", ".eml", ".csv", ".xml",
@@ -91,18 +86,39 @@ class Search:
     yield_to_queries: Callable[[], None] = lambda: None
     notes: list[str] = field(default_factory=list)
     _seen: set[str] = field(default_factory=set)
+    _network: frozenset[str] = frozenset()
+    _remote: list[Path] = field(default_factory=list)
+    """Folders on network drives, which are not looked at."""
 
     def run(self) -> Iterator[FoundPlace]:
         """Yield what is found: the places of the table, Aider's histories, and exports."""
+        self._network = network_folders(self.machine.platform, self.machine.home)
         for place in PLACES:
             for pattern in self.machine.paths(place.path):
+                if self._is_remote(Path(pattern.partition("*")[0])):
+                    continue
                 for path, error in existing(pattern):
+                    if self._is_remote(path):
+                        continue
                     self.yield_to_queries()
                     found = _unreadable(place.tool, path, error, place.hint) if error else self._at(place, path)
                     if found is not None and self._is_first(path):
                         yield found
         yield from self._aider_histories()
         yield from self._exports()
+        if self._remote:
+            folders = ", ".join(map(_shown, dict.fromkeys(self._remote)))
+            self.notes.append(
+                f"Not looked at, because it is on a network drive: {folders}. 'appliance ingest' reads it."
+            )
+
+    def _is_remote(self, path: Path) -> bool:
+        """Whether a path is on a network drive; a folder that would be looked at is noted."""
+        if not is_remote(path, self._network):
+            return False
+        if path in (*self.machine.export_folders(), self.machine.home):
+            self._remote.append(path)
+        return True
 
     def _is_first(self, path: Path) -> bool:
         """Whether a path has not been found before, by whatever links."""
@@ -117,6 +133,8 @@ class Search:
             size = database_size(path)
             return FoundPlace(place.tool, path, path.parent, (), size, problem=place.unreadable, hint=place.hint)
         if not place.files:
+            if not path.is_file():  # a named pipe would never end
+                return None
             try:
                 with path.open("rb") as stream:
                     stream.read(1)
@@ -127,16 +145,19 @@ class Search:
             os.listdir(path)
         except OSError as error:
             return _unreadable(place.tool, path, error, place.hint)
-        files = []
-        for file in self._walk(path):
+        files, listed = [], 0
+        for listed, file in enumerate(self._walk(path), 1):
             if is_history(file.relative_to(path).as_posix(), place.files):
                 files.append(file)
-            if len(files) > MAX_FILES:
+            if len(files) > MAX_FILES or listed >= MAX_LISTED:
                 break
+        if listed >= MAX_LISTED:
+            self.notes.append(f"Of {_shown(path)} the first {MAX_LISTED:,} files were looked at.")
         if not files:
             return None
         size = sum(map(database_size, files))
-        return FoundPlace(place.tool, path, path, tuple(files[:MAX_FILES]), size, complete=len(files) <= MAX_FILES)
+        is_complete = len(files) <= MAX_FILES and listed < MAX_LISTED
+        return FoundPlace(place.tool, path, path, tuple(files[:MAX_FILES]), size, complete=is_complete)
 
     def _walk(self, folder: Path) -> Iterator[Path]:
         """The files in a folder and its subfolders; links and folders that can't be read are left out."""
@@ -144,9 +165,10 @@ class Search:
         while pending:
             current = pending.pop()
             self.yield_to_queries()
-            for item in _items(current):
+            for item in _items(current, MAX_LISTED):
                 if item.is_dir(follow_symlinks=False):
-                    pending.append(current / item.name)
+                    if str(current / item.name) not in self._network:
+                        pending.append(current / item.name)
                 elif item.is_file(follow_symlinks=False):
                     yield current / item.name
 
@@ -154,16 +176,18 @@ class Search:
 
     def _aider_histories(self) -> Iterator[FoundPlace]:
         """Aider keeps its history in the folder of each project."""
-        level, looked_at = [self.machine.home], 0
+        level, looked_at, listed = [self.machine.home], 0, 0
         for _ in range(MAX_PROJECT_DEPTH + 1):
             inside: list[Path] = []
             for folder in level:
-                if looked_at >= MAX_PROJECT_FOLDERS:
+                if looked_at >= MAX_PROJECT_FOLDERS or listed >= MAX_LISTED:
                     self.notes.append(f"Aider's histories were searched for in the first {looked_at:,} folders only.")
                     return
                 looked_at += 1
                 self.yield_to_queries()
-                for item in _items(folder):
+                items = _items(folder, MAX_LISTED - listed)
+                listed += len(items)
+                for item in items:
                     if item.name == AIDER_HISTORY and item.is_file(follow_symlinks=False):
                         path = folder / item.name
                         if self._is_first(path):
@@ -172,6 +196,7 @@ class Search:
                         not item.name.startswith(".")
                         and item.name not in _NOT_PROJECTS
                         and item.is_dir(follow_symlinks=False)
+                        and str(folder / item.name) not in self._network
                     ):
                         inside.append(folder / item.name)
             level = inside
@@ -179,13 +204,14 @@ class Search:
     # --- exports ----------------------------------------------------------------------------------------------
 
     def _exports(self) -> Iterator[FoundPlace]:
-        limit = time.thread_time() + EXPORT_SECONDS
+        limit, wait_limit = time.thread_time() + EXPORT_SECONDS, time.monotonic() + EXPORT_WAIT_SECONDS
         recognised: dict[tuple[Path, str], list[Path]] = {}
         failed: list[FoundPlace] = []
-        candidates = [(folder, file) for folder in self.machine.export_folders() for file in self._candidates(folder)]
+        folders = [folder for folder in self.machine.export_folders() if not self._is_remote(folder)]
+        candidates = [(folder, file) for folder in folders for file in self._candidates(folder)]
         candidates.sort(key=lambda item: (not _EXPORT_NAME.search(item[1].name), -_modified(item[1])))
         for looked_at, (folder, file) in enumerate(candidates):
-            if time.thread_time() > limit:
+            if time.thread_time() > limit or time.monotonic() > wait_limit:
                 self.notes.append(
                     f"{len(candidates) - looked_at:,} files, the oldest without the name of an export, were not looked"
                     f" into in {', '.join(map(_shown, self.machine.export_folders()))}, to save time."
@@ -202,7 +228,7 @@ class Search:
                 failed.append(FoundPlace("export", file, file.parent, (), size, problem=problem, hint=hint))
         for (_, kind), files in recognised.items():
             path = files[0] if len(files) == 1 else Path(os.path.commonpath([file.parent for file in files]))
-            title = f"{TITLES.get(kind, kind)} export"
+            title = export_title(kind)
             if self._is_first(path):
                 root = path.parent if len(files) == 1 else path
                 yield FoundPlace(title, path, root, tuple(sorted(files)), sum(map(database_size, files)))
@@ -211,13 +237,13 @@ class Search:
     def _candidates(self, folder: Path) -> list[Path]:
         """The files that may be exports by their names, a few folders deep."""
         found: list[Path] = []
-        level, listed = [folder], 0
+        level, listed, in_the_cloud = [folder], 0, 0
         for _ in range(MAX_EXPORT_DEPTH + 1):
             inside: list[Path] = []
             for current in level:
                 if os.path.realpath(current) in self._seen:  # a place of the table
                     continue
-                for item in _items(current):
+                for item in _items(current, MAX_EXPORT_FILES + 1):
                     listed += 1
                     if listed > MAX_EXPORT_FILES:
                         self.notes.append(f"Of {_shown(folder)} the first {MAX_EXPORT_FILES:,} files were looked at.")
@@ -226,12 +252,18 @@ class Search:
                     if litter_reason(item.name, is_folder=is_folder) or item.name in _NOT_PROJECTS:
                         continue
                     if is_folder:
-                        inside.append(current / item.name)
+                        if str(current / item.name) not in self._network:
+                            inside.append(current / item.name)
                     elif item.name.lower().endswith(_EXPORT_ENDINGS) and item.is_file(follow_symlinks=False):
                         path = current / item.name
-                        if os.path.realpath(path) not in self._seen:
+                        if _is_in_the_cloud(item):
+                            in_the_cloud += 1
+                        elif os.path.realpath(path) not in self._seen:
                             found.append(path)
             level = inside
+        if in_the_cloud:
+            count = "1 file" if in_the_cloud == 1 else f"{in_the_cloud:,} files"
+            self.notes.append(f"{count} in {_shown(folder)} would have to be fetched from a cloud first.")
         return found
 
 
@@ -266,11 +298,18 @@ def _unreadable(tool: str, path: Path, error: OSError, hint: str) -> FoundPlace:
     return FoundPlace(tool, path, path.parent, problem=reason, hint=hint or "allow your user to read it")
 
 
-def _items(folder: Path) -> list[os.DirEntry[str]]:
-    """The items of a folder in order; none if it can't be read."""
+def _is_in_the_cloud(item: os.DirEntry[str]) -> bool:
+    try:
+        return is_in_the_cloud(item.stat(follow_symlinks=False))
+    except OSError:
+        return False
+
+
+def _items(folder: Path, limit: int) -> list[os.DirEntry[str]]:
+    """The items of a folder in order, at most ``limit`` of them; none if it can't be read."""
     try:
         with os.scandir(folder) as items:
-            return sorted(items, key=lambda item: item.name)
+            return sorted(islice(items, max(0, limit)), key=lambda item: item.name)
     except OSError:
         return []
 

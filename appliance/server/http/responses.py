@@ -180,7 +180,8 @@ class FileProblemAnswer:
 @dataclass(frozen=True, slots=True)
 class FileAnswer:
     """The result for one file. Counts are of messages, except ``conversations``, the attached ``documents`` whose text
-    was read with their ``pages``, and the attachments of which copies were ``kept``."""
+    was read with their ``pages``, and the attachments of which copies were ``kept``. ``read_with`` is the file with
+    which one without messages of its own was read, or to whose messages it is attached."""
 
     path: str
     format: str | None
@@ -195,6 +196,7 @@ class FileAnswer:
     kept: int
     errors: tuple[FileProblemAnswer, ...]
     notes: tuple[FileProblemAnswer, ...]
+    read_with: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +252,7 @@ def file_shape(file: FileReport) -> dict[str, Any]:
         **{count: getattr(file, count) for count in FILE_COUNT_FIELDS},
         "errors": _problem_shapes(file.errors),
         "notes": _problem_shapes(file.notes),
+        "read_with": file.read_with,
     }
 
 

@@ -20,7 +20,7 @@ from appliance_tui.actions import bindings
 from appliance_tui.frame import KeyFooter
 from appliance_tui.path_input import complete_path, parse_paths
 from appliance_tui.widgets.display_text import one_line, pluralize, sanitize
-from appliance_tui.widgets.files import report_content
+from appliance_tui.widgets.files import outcome_rows
 from appliance_tui.workers import begin
 
 if TYPE_CHECKING:
@@ -134,11 +134,7 @@ def preview_content(outcome: ImportOutcome) -> Content:
         return Content(sanitize(outcome.error))
     new, known = (sum(getattr(file, name) for file in outcome.files) for name in ("new", "duplicates"))
     head = Content(f"Would add {pluralize(new, 'message')}; {known:,} already known. Nothing was changed.")
-    files = [
-        Content("\n").join([Content.styled(one_line(file.path), "bold"), report_content(file)])
-        for file in outcome.files
-    ]
-    return Content("\n\n").join([head, *files])
+    return Content("\n\n").join([head, *(row.details for row in outcome_rows(outcome))])
 
 
 async def import_and_notify(app: ApplianceApp, paths: Sequence[Path]) -> None:

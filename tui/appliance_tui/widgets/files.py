@@ -13,10 +13,12 @@ from textual.events import Resize
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from appliance.report_groups import common_folder, outcome_of, quiet_groups
 from appliance_tui.throughput import format_bytes
 from appliance_tui.widgets.display_text import fit_width, minute, one_line, pluralize, sanitize
 
 if TYPE_CHECKING:
+    from appliance.report_groups import FileGroup
     from appliance.types import FileReport, WatchedFile
     from appliance_tui.ingestion import ImportOutcome
 
@@ -121,12 +123,14 @@ def file_row(file: WatchedFile, reread: FileReport | None) -> FileRow:
 
 
 def outcome_rows(outcome: ImportOutcome) -> list[FileRow]:
-    """The rows of an import, one a file."""
+    """The rows of an import: those with errors first, then one a file, then files without messages, folded."""
     when = datetime.fromtimestamp(outcome.at).strftime("%H:%M")
     if outcome.error:
         details = Content(f"{when}\n{sanitize(outcome.error)}")
         return [FileRow("", "failed", (when,), outcome.error, details)]
-    return [
+    told = [report for report in outcome.files if outcome_of(report) in ("messages", "partial", "failed")]
+    told.sort(key=lambda report: not report.errors)
+    rows = [
         FileRow(
             report.path,
             report.status,
@@ -134,8 +138,25 @@ def outcome_rows(outcome: ImportOutcome) -> list[FileRow]:
             _first_problem(report),
             Content("\n").join([Content.styled(one_line(report.path), "bold"), report_content(report)]),
         )
-        for report in outcome.files
+        for report in told
     ]
+    return rows + [_group_row(group, when) for group in quiet_groups(outcome.files)]
+
+
+def _group_row(group: FileGroup, when: str) -> FileRow:
+    """Files without messages that have the same reason, as one row."""
+    reason = f"{group.reason}: {group.detail}" if group.detail else group.reason
+    state = "skipped" if group.outcome == "skipped" else "ok"
+    paths = [report.path for report in group.files]
+    head = paths[0] if len(paths) == 1 else f"{pluralize(len(paths), 'file')} in {common_folder(paths)}"
+    details = [
+        Content.styled(one_line(head), "bold"), Content(sanitize(reason)),
+        *(Content.styled(one_line(path), "$foreground-muted") for path in paths[1:MAX_LISTED_PROBLEMS]),
+    ]  # fmt: skip
+    count = "" if len(paths) == 1 else pluralize(len(paths), "file")
+    return FileRow(
+        paths[0] if len(paths) == 1 else common_folder(paths), state, (count, when), reason, Content("\n").join(details)
+    )
 
 
 def report_content(report: FileReport) -> Content:

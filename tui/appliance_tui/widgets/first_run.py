@@ -115,19 +115,14 @@ def _history_line(one: FoundHistory) -> str:
 
 async def watch_found(app: ApplianceApp) -> None:
     """Add what was found on this machine to the watched folders, and read it now."""
-    from appliance import config
-
     paths = [one.path for panel in app.query(FirstRunPanel) for one in panel.found]
     if not paths:
         app.notify("No histories were found on this machine. F5 imports any file.", timeout=4)
         return
 
-    def accept(memory: Appliance) -> None:
-        config.add_watched(memory.home, paths)
-        app.import_queue.follow(memory, paths)
-
     with app.report_errors():
-        await app.memory_worker.run_command(accept)
+        # The watcher of the home's owner follows the setting: this screen's, or a daemon's.
+        await app.memory_worker.run_command(lambda memory: memory.watching.add(paths))
         count = "1 history" if len(paths) == 1 else f"{len(paths):,} histories"
         app.notify(f"Reading {count}; F5 shows the files.", timeout=4)
 

@@ -1,0 +1,249 @@
+"""Watched folders of an open home: one watcher for each owner of messages, which all who ask for it follow.
+
+A daemon, ``appliance watch`` and the screen may all watch at once: they follow the same watcher, so that no file is
+read by two at a time. It watches the inbox, the folders of the settings as they are now, and those that its followers
+name.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from appliance import __version__, config
+from appliance import requests as r
+from appliance.engine.discovery import this_machine
+from appliance.engine.ingestion import Ingestion
+from appliance.errors import ConfigError
+from appliance.ingest.discovery.places import patterns_of
+from appliance.ingest.side_files import SideFiles
+from appliance.ingest.watch_roots import outermost_folders
+from appliance.ingest.watcher import FolderWatcher, WatchIntervals
+from appliance.paths import Home
+from appliance.runtime.streams import ProducerStream
+from appliance.settings import Settings
+from appliance.store.database import Database
+from appliance.types import Scope, WatchChange, WatchEvent
+
+MAX_UNREAD_REPORTS = 256
+"""Reports that wait in the stream of a follower."""
+
+MAX_QUEUED_REPORTS = 10_000
+"""Reports that wait for a slow follower besides; it misses the rest, and the watcher waits for none."""
+
+
+@dataclass(slots=True)
+class _Follower:
+    """A request that follows a watcher: the folders that it names, and the events for it. None ends the following."""
+
+    folders: Sequence[Path]
+    once: bool
+    events: queue.SimpleQueue[WatchEvent | BaseException | None] = field(default_factory=queue.SimpleQueue)
+    missed: int = 0
+    told: set[Path] = field(default_factory=set)
+    """The folders of which it was said that another watcher reads them."""
+
+    def offer(self, event: WatchEvent) -> None:
+        if self.events.qsize() < MAX_QUEUED_REPORTS:
+            self.events.put(event)
+        else:
+            self.missed += 1
+
+
+@dataclass(slots=True)
+class _RunningWatcher:
+    """A watcher that runs on its thread, and its followers. ``is_ending`` is True once none can join any more."""
+
+    watcher: FolderWatcher
+    thread: threading.Thread
+    followers: list[_Follower] = field(default_factory=list)
+    is_ending: bool = False
+
+
+class WatchService:
+    """The watchers of an open home. Thread-safe."""
+
+    def __init__(self, home: Home, settings: Settings, database: Database, ingestion: Ingestion) -> None:
+        self._home = home
+        self._settings = settings
+        self._database = database
+        self._ingestion = ingestion
+        self._lock = threading.RLock()
+        self._running: dict[str, _RunningWatcher] = {}
+        """By owner, in the order in which they began: each leaves out what those before it watch."""
+
+    # --- requests -------------------------------------------------------------------------------------
+
+    def watch(self, request: r.WatchRequest) -> ProducerStream[WatchEvent]:
+        """See ``WatchRequest``."""
+        user = self._settings.user if request.user_id is None else request.user_id
+        scope = Scope(user, request.namespace)
+        named = outermost_folders([Path(folder).expanduser() for folder in request.folders])
+        follower = _Follower(named, request.once)
+        keeps_owners = request.user_id is None and not request.namespace
+
+        def follow() -> None:
+            with self._joined(follower, scope, keeps_owners=keeps_owners):
+                while (event := follower.events.get()) is not None:
+                    if isinstance(event, BaseException):
+                        raise event
+                    stream.put(event)
+                if follower.missed:
+                    stream.put(WatchEvent(trouble=f"{follower.missed:,} reports were left out: they came too fast"))
+
+        def stop() -> None:
+            follower.events.put(None)
+
+        stream = ProducerStream[WatchEvent](follow, stop, size=MAX_UNREAD_REPORTS)
+        return stream
+
+    def folders(self, request: r.ListWatchedFoldersRequest) -> list[str]:
+        """See ``ListWatchedFoldersRequest``."""
+        return [str(folder) for folder in self._watched_folders(request.folders)]
+
+    def add(self, request: r.AddWatchedRequest) -> WatchChange:
+        """See ``AddWatchedRequest``."""
+        paths = [os.path.abspath(os.path.expanduser(path)) for path in request.paths]
+        outermost_folders([Path(path) for path in paths])
+        with self._lock:
+            return self._changed(config.add_watched(self._home, paths))
+
+    def remove(self, request: r.RemoveWatchedRequest) -> WatchChange:
+        """See ``RemoveWatchedRequest``."""
+        with self._lock:
+            return self._changed(config.remove_watched(self._home, request.paths))
+
+    def _watched_folders(self, folders: Sequence[str | os.PathLike[str]]) -> list[Path]:
+        """The inbox, the configured folders and files that exist, and ``folders``, without those inside another one."""
+        named = (Path(folder).expanduser() for folder in folders)
+        configured = (folder for folder in self.configured() if folder.exists())
+        return outermost_folders([self._home.inbox, *configured, *named])
+
+    def configured(self) -> list[Path]:
+        """The folders and files of the setting ``watch.folders``, as it is now."""
+        try:
+            folders = config.load(self._home).watch.folders
+        except ConfigError:  # the settings with which the home was opened are valid
+            folders = self._settings.watch.folders
+        return [Path(folder).expanduser() for folder in folders]
+
+    def _changed(self, paths: Sequence[str]) -> WatchChange:
+        if paths:
+            self._update_folders()
+        return WatchChange(tuple(paths), is_followed=bool(paths and self._running))
+
+    # --- watchers -------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _joined(self, follower: _Follower, scope: Scope, *, keeps_owners: bool) -> Iterator[None]:
+        """Within the context, a watcher runs for this owner, and reports to the follower."""
+        owner = "" if keeps_owners else f"{scope.user_id} {scope.namespace}"
+        running = self._join(follower, owner, scope, keeps_owners=keeps_owners)
+        try:
+            # A program may have been removed, or an export deleted, since it was accepted.
+            for missing in (folder for folder in self.configured() if not folder.exists()):
+                follower.offer(WatchEvent(trouble=f"{missing}, of the setting watch.folders, does not exist"))
+            yield
+        finally:
+            self._leave(follower, owner, running)
+
+    def _join(self, follower: _Follower, owner: str, scope: Scope, *, keeps_owners: bool) -> _RunningWatcher:
+        while True:
+            with self._lock:
+                running = self._running.get(owner)
+                if running is None:
+                    running = self._running[owner] = self._new_watcher(owner, scope, keeps_owners=keeps_owners)
+                if not running.is_ending:
+                    running.followers.append(follower)
+                    self._update_folders()
+                    if follower.once:
+                        running.watcher.read_present(lambda: follower.events.put(None))
+                    if running.thread.ident is None:
+                        running.thread.start()
+                    return running
+            running.thread.join()  # it finishes the file that it is reading
+            with self._lock:
+                self._drop(owner, running)
+
+    def _leave(self, follower: _Follower, owner: str, running: _RunningWatcher) -> None:
+        with self._lock:
+            running.followers.remove(follower)
+            if not running.followers:
+                running.is_ending = True
+                running.watcher.stop()
+            else:
+                self._update_folders()
+        if running.is_ending:
+            running.thread.join()
+            with self._lock:
+                self._drop(owner, running)
+                self._update_folders()
+
+    def _drop(self, owner: str, running: _RunningWatcher) -> None:
+        if self._running.get(owner) is running:
+            del self._running[owner]
+
+    def _new_watcher(self, owner: str, scope: Scope, *, keeps_owners: bool) -> _RunningWatcher:
+        side_files = SideFiles()
+
+        def report(event: WatchEvent) -> None:
+            with self._lock:
+                followers = list(running.followers)
+            for follower in followers:
+                follower.offer(event)
+
+        watcher = FolderWatcher(
+            self._database,
+            partial(self._ingestion.read_watched, scope, keeps_owners, side_files),
+            reader=__version__,
+            owner=owner,
+            intervals=WatchIntervals(self._settings.watch.settle, self._settings.watch.rescan),
+            excluded=[place for name, place in self._home.locations().items() if name not in ("home", "inbox")],
+            patterns_of=partial(patterns_of, machine=this_machine()),
+            side_files=side_files,
+            on_read=lambda file: report(WatchEvent(file)),
+            on_trouble=lambda trouble: report(WatchEvent(trouble=trouble)),
+        )
+
+        def run() -> None:
+            try:
+                watcher.run()
+            except BaseException as error:
+                ended: BaseException | None = error
+            else:
+                ended = None
+            with self._lock:
+                running.is_ending = True
+                for follower in running.followers:
+                    follower.events.put(ended)
+
+        running = _RunningWatcher(watcher, threading.Thread(target=run, name="appliance-watch-folders", daemon=True))
+        return running
+
+    def _update_folders(self) -> None:
+        """Let every watcher follow what its followers and the settings name now, without what another one watches."""
+        taken: list[Path] = []
+        for running in self._running.values():
+            if running.is_ending:
+                taken += [root.path for root in running.watcher.roots]
+                continue
+            named = [folder for follower in running.followers for folder in follower.folders if folder.exists()]
+            lives = any(not follower.once for follower in running.followers)
+            running.watcher.follow(self._watched_folders(named), excluded=taken, follows_events=lives)
+            self._say_taken(running, named, taken)
+            taken += [root.path for root in running.watcher.roots]
+
+    def _say_taken(self, running: _RunningWatcher, named: Sequence[Path], taken: Sequence[Path]) -> None:
+        for folder in named:
+            if any(other == folder or other in folder.parents for other in taken):
+                trouble = f"{folder} is watched already, for another user; it is not read a second time"
+                for follower in running.followers:
+                    if folder in follower.folders and folder not in follower.told:
+                        follower.told.add(folder)
+                        follower.offer(WatchEvent(trouble=trouble))
