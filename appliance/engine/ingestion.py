@@ -14,6 +14,7 @@ from appliance import requests as r
 from appliance.engine import embedding_api
 from appliance.engine.index_service import IndexService
 from appliance.ingest import documents, pipeline
+from appliance.ingest.following import FollowedLogs
 from appliance.ingest.page_reader import read_pages
 from appliance.ingest.side_files import SideFiles
 from appliance.memory import importance
@@ -188,10 +189,14 @@ class Ingestion:
         return key
 
     def read_watched(
-        self, scope: Scope, keep_owners: bool, side_files: SideFiles, root: Path, file: Path
+        self, scope: Scope, keep_owners: bool, side_files: SideFiles, logs: FollowedLogs, root: Path, file: Path
     ) -> list[FileReport]:
-        """Ingest a file of the watched folder ``root``; ``side_files`` collects what is read with it."""
-        context = replace(self.ingest_context(scope, keep_owners=keep_owners), side_files=side_files)
+        """Ingest a file of the watched folder ``root``; ``side_files`` collects what is read with it, and ``logs`` are
+        those that the watcher follows."""
+        context = self.ingest_context(scope, keep_owners=keep_owners)
+        context = replace(context, side_files=side_files, read_pages=logs.read_pages)
         tallies = list(pipeline.ingest([file], context, within=root))
+        if not logs.confirm(file, tallies):
+            tallies = list(pipeline.ingest([file], context, within=root))
         self._wake_scheduler()
         return [tally.report() for tally in tallies]

@@ -27,6 +27,7 @@ from appliance.ingest.side_files import SideFiles
 from appliance.memory import importance
 from appliance.secrets.detector import find_in_texts
 from appliance.store.messages import MessageInsert
+from appliance.store.passages import passage, text_digest
 
 GC_THRESHOLD = 50_000
 """Objects without cycles, of which a parser makes millions, are looked at less often."""
@@ -61,7 +62,11 @@ def preparation(drop_secrets: bool) -> Prepare:
         kept = without_secrets(messages) if drop_secrets else messages
         found = find_in_texts([message.text for message in kept])
         return [
-            message.with_findings(importance.score(message), tuple(found.get(number, ())))
+            message.with_findings(
+                importance.score(message),
+                tuple(found.get(number, ())),
+                text_digest(passage(message.author, message.text)),
+            )
             for number, message in enumerate(kept)
         ]
 

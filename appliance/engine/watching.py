@@ -22,6 +22,7 @@ from appliance.engine.discovery import this_machine
 from appliance.engine.ingestion import Ingestion
 from appliance.errors import ConfigError
 from appliance.ingest.discovery.places import patterns_of
+from appliance.ingest.following import FollowedLogs
 from appliance.ingest.side_files import SideFiles
 from appliance.ingest.watch_roots import outermost_folders
 from appliance.ingest.watcher import FolderWatcher, WatchIntervals
@@ -190,7 +191,7 @@ class WatchService:
             del self._running[owner]
 
     def _new_watcher(self, owner: str, scope: Scope, *, keeps_owners: bool) -> _RunningWatcher:
-        side_files = SideFiles()
+        side_files, logs = SideFiles(), FollowedLogs()
 
         def report(event: WatchEvent) -> None:
             with self._lock:
@@ -200,13 +201,14 @@ class WatchService:
 
         watcher = FolderWatcher(
             self._database,
-            partial(self._ingestion.read_watched, scope, keeps_owners, side_files),
+            partial(self._ingestion.read_watched, scope, keeps_owners, side_files, logs),
             reader=__version__,
             owner=owner,
             intervals=WatchIntervals(self._settings.watch.settle, self._settings.watch.rescan),
             excluded=[place for name, place in self._home.locations().items() if name not in ("home", "inbox")],
             patterns_of=partial(patterns_of, machine=this_machine()),
             side_files=side_files,
+            is_cheap=logs.are_cheap,
             on_read=lambda file: report(WatchEvent(file)),
             on_trouble=lambda trouble: report(WatchEvent(trouble=trouble)),
         )

@@ -18,7 +18,7 @@ from typing import cast
 from appliance.errors import InputError, UsageError
 from appliance.formats import sqlite, trial
 from appliance.formats import text as texts
-from appliance.formats.base import HEAD_BYTES, Document, DocumentHead, Parser
+from appliance.formats.base import HEAD_BYTES, Document, DocumentHead, LogFollower, Parser
 from appliance.types import InputProblem, MessageRecord, Record, StateRecord
 
 
@@ -168,6 +168,12 @@ def parser_of(format_name: str) -> Parser:
     if format_name not in known:
         raise UsageError(f"There is no format {format_name!r}.", hint=f"Use one of {', '.join(known)}.")
     return cast(Parser, importlib.import_module(known[format_name].module))
+
+
+def follower_of(format_name: str | None, document: Document) -> LogFollower | None:
+    """What reads a log of a format in pieces; None if its parser reads it whole only."""
+    make = getattr(parser_of(format_name), "Follower", None) if format_name else None
+    return None if make is None else cast(LogFollower, make(document))
 
 
 def detect(document: Document, forced: str | None = None) -> tuple[str | None, Parser]:

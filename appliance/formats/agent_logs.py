@@ -81,6 +81,15 @@ def entries(document: Document) -> Iterator[LogEntry | InputProblem]:
     yield from _entry(*previous, encoding or _encoding(document, previous[1]) or "utf-8")
 
 
+def later_entries(document: Document, lines_before: int) -> Iterator[LogEntry | InputProblem]:
+    """The objects of a part of a log, one a line, in UTF-8; ``lines_before`` is the number of lines before it."""
+    for line in json_stream.lines(document):
+        if isinstance(line, InputProblem):
+            yield line
+        else:
+            yield from _entry(lines_before + line[0], line[1], "utf-8")
+
+
 def records(
     items: Iterable[LogEntry | InputProblem],
     sessions: Iterable[LogSession],
@@ -94,6 +103,11 @@ def records(
             yield record
     if not is_explained and not any(session.has_begun for session in sessions):
         yield no_messages()
+
+
+def cut_off(line: int) -> InputProblem:
+    """The note on a last line without its end."""
+    return InputProblem(f"line {line}", "the last line is cut off: the session was still being written", harmless=True)
 
 
 def no_messages() -> InputProblem:
@@ -349,7 +363,7 @@ def _entry(number: int, data: bytes, encoding: texts.Encoding) -> Iterator[LogEn
     if not error:
         return
     if not data.endswith(b"\n"):
-        yield InputProblem(where, "the last line is cut off: the session was still being written", harmless=True)
+        yield cut_off(number)
     else:
         yield from problems
         yield InputProblem(where, f"not JSON: {error}")

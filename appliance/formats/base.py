@@ -80,6 +80,21 @@ class Document:
     notes: tuple[InputProblem, ...] = ()
 
 
+class LogFollower(Protocol):
+    """The state of a parser within a log that grows. A parser that can go on where the last reading ended has a class
+    ``Follower``, made of the document, which is given every record twice: first to ``survey``, then, if it ``agrees``,
+    to ``records``."""
+
+    def survey(self, data: dict[str, Any]) -> None:
+        """Look at the next record: for what only all of the log tells, such as titles and branches."""
+
+    def agrees(self) -> bool:
+        """Whether what was surveyed changes nothing that ``records`` has yielded. If not, the log is read whole."""
+
+    def records(self, data: dict[str, Any], where: str) -> Iterator[Record]:
+        """The messages of the next record, each session before its first message."""
+
+
 class Parser(Protocol):
     """A format module."""
 

@@ -84,6 +84,13 @@ class _ClaudeCodeOverview:
     branches: frozenset[str]
     retracted: frozenset[str]
 
+    def title_of(self, session: str) -> str | None:
+        return self.titles.get(session) or self.titles.get("") or self.title
+
+    def changed_since(self, other: _ClaudeCodeOverview) -> frozenset[str]:
+        """The records that this and another overview say different things of."""
+        return (self.branches ^ other.branches) | (self.retracted ^ other.retracted)
+
 
 @dataclass(slots=True)
 class _ClaudeCodeLog:
@@ -97,12 +104,41 @@ class _ClaudeCodeLog:
     # The message id and the tool's name of each call, and the texts so far of the current answer.
     calls: dict[str, tuple[str | None, str]] = field(default_factory=dict)
     answer: tuple[str, set[str]] = ("", set())
+    # The records so far, of a file that is read in pieces.
+    recorded: set[str] = field(default_factory=set)
 
 
 def parse(document: Document) -> Iterator[Record]:
     """The messages of the file in its order, each session before its first message."""
     log = _ClaudeCodeLog(document, _overview(document))
     yield from agent_logs.records(_records(document), log.sessions.values(), partial(_record, log))
+
+
+class Follower:
+    """See ``base.LogFollower``."""
+
+    def __init__(self, document: Document) -> None:
+        self._survey = _ClaudeCodeSurvey()
+        self._log = _ClaudeCodeLog(document, self._survey.overview())
+
+    def survey(self, data: dict[str, Any]) -> None:
+        self._survey.add(data)
+
+    def agrees(self) -> bool:
+        overview = self._survey.overview()
+        changed = overview.changed_since(self._log.overview)
+        titles = [
+            (overview.title_of(key), one.session.title)
+            for key, one in self._log.sessions.items()
+            if not one.session.metadata.get("sidechain")
+        ]
+        self._log.overview = overview
+        return changed.isdisjoint(self._log.recorded) and all(new == old for new, old in titles)
+
+    def records(self, data: dict[str, Any], where: str) -> Iterator[Record]:
+        if uuid := agent_logs.own_id(data.get("uuid")):
+            self._log.recorded.add(uuid)
+        return _record(self._log, data, where)
 
 
 def _records(document: Document) -> Iterator[LogEntry | InputProblem]:
@@ -117,47 +153,58 @@ def _records(document: Document) -> Iterator[LogEntry | InputProblem]:
             yield problem or LogEntry({"sessionId": item.data.get("sessionId")} | data, place)
 
 
-def _overview(document: Document) -> _ClaudeCodeOverview:
-    titles: dict[str, str] = {}
-    generated: dict[str, str] = {}
-    summaries: list[tuple[str, str | None]] = []
-    sessions: dict[str, str] = {}
-    links: dict[str, NodeLink] = {}
-    prompts: set[str] = set()
-    superseded: set[str] = set()
-    retracted: set[str] = set()
+@dataclass(slots=True)
+class _ClaudeCodeSurvey:
+    """What is known of a file after some of its records."""
+
+    titles: dict[str, str] = field(default_factory=dict)
+    generated: dict[str, str] = field(default_factory=dict)
+    summaries: list[tuple[str, str | None]] = field(default_factory=list)
+    sessions: dict[str, str] = field(default_factory=dict)
+    links: dict[str, NodeLink] = field(default_factory=dict)
+    prompts: set[str] = field(default_factory=set)
+    superseded: set[str] = field(default_factory=set)
+    retracted: set[str] = field(default_factory=set)
     last: str | None = None
-    for item in _records(document):
-        if isinstance(item, InputProblem):
-            continue
-        data = item.data
+
+    def add(self, data: dict[str, Any]) -> None:
         kind = as_text(data.get("type"))
         session = _session_id(data) or ""
         if kind == "custom-title" and (title := as_text(data.get("customTitle"))):
-            titles[session] = title
+            self.titles[session] = title
         elif kind == "ai-title" and (title := as_text(data.get("aiTitle"))):
-            generated[session] = title
+            self.generated[session] = title
         elif kind == "summary" and (title := as_text(data.get("summary"))):
-            summaries.append((title, agent_logs.own_id(data.get("leafUuid"))))
-        superseded |= {u for u in as_list(data.get("supersedesUuids")) if isinstance(u, str)}
-        retracted |= {u for u in as_list(data.get("retractedMessageUuids")) if isinstance(u, str)}
+            self.summaries.append((title, agent_logs.own_id(data.get("leafUuid"))))
+        self.superseded |= {u for u in as_list(data.get("supersedesUuids")) if isinstance(u, str)}
+        self.retracted |= {u for u in as_list(data.get("retractedMessageUuids")) if isinstance(u, str)}
         uuid = agent_logs.own_id(data.get("uuid"))
-        if uuid is None or uuid in links:
-            continue
-        links[uuid] = NodeLink(agent_logs.first_own_id(data, "parentUuid", "logicalParentUuid"))
-        sessions[uuid] = session
+        if uuid is None or uuid in self.links:
+            return
+        self.links[uuid] = NodeLink(agent_logs.first_own_id(data, "parentUuid", "logicalParentUuid"))
+        self.sessions[uuid] = session
         if kind == "user" and _is_prompt(data):
-            prompts.add(uuid)
+            self.prompts.add(uuid)
         if kind in _MESSAGE_TYPES and data.get("isSidechain") is not True:
-            last = uuid
-    fallback: str | None = None
-    for title, leaf in summaries:
-        if leaf in sessions:
-            generated.setdefault(sessions[leaf], title)
-        else:
-            fallback = fallback or title
-    branches = _branches(links, prompts, last) | superseded
-    return _ClaudeCodeOverview(generated | titles, fallback, frozenset(branches), frozenset(retracted))
+            self.last = uuid
+
+    def overview(self) -> _ClaudeCodeOverview:
+        generated, fallback = dict(self.generated), None
+        for title, leaf in self.summaries:
+            if leaf in self.sessions:
+                generated.setdefault(self.sessions[leaf], title)
+            else:
+                fallback = fallback or title
+        branches = _branches(self.links, self.prompts, self.last) | self.superseded
+        return _ClaudeCodeOverview(generated | self.titles, fallback, frozenset(branches), frozenset(self.retracted))
+
+
+def _overview(document: Document) -> _ClaudeCodeOverview:
+    survey = _ClaudeCodeSurvey()
+    for item in _records(document):
+        if not isinstance(item, InputProblem):
+            survey.add(item.data)
+    return survey.overview()
 
 
 def _branches(links: dict[str, NodeLink], prompts: set[str], last: str | None) -> set[str]:
@@ -411,7 +458,7 @@ def _session(log: _ClaudeCodeLog, data: dict[str, Any]) -> LogSession:
         identity = agent_logs.made_id("claude_code", data.get("timestamp"), _content(data))
     log.current = key = identity
     metadata: dict[str, Any] = {}
-    title = log.overview.titles.get(identity) or log.overview.titles.get("") or log.overview.title
+    title = log.overview.title_of(identity)
     if data.get("isSidechain") is True:
         agent = agent_logs.own_id(data.get("agentId")) or _root(log, data)
         key = f"{identity}/{agent}"

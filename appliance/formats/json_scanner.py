@@ -1,16 +1,17 @@
 """Where the top-level records of a JSON stream begin and end, found without decoding them.
 
-The scanner counts brackets outside of strings, so a record costs a few matches of regular expressions. Damage
-misleads the count; the scanner finds its way back by the first keys of the file's first record, with which the
-others begin as well.
+The records of a file mostly begin alike, so the scanner tries the place where the next one seems to begin: if what is
+before it can be decoded, it is the record. Otherwise the scanner counts brackets outside of strings, which costs a few
+matches of regular expressions. Damage misleads the count; the scanner finds its way back by the first keys of the
+file's first record, with which the others begin as well.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from appliance.formats.text import CHUNK_BYTES
 
@@ -21,6 +22,11 @@ KeyPairs = Sequence[tuple[str, str]]
 _RESYNC_THRESHOLD_BYTES = 16 << 20
 # No conversation is this long; reading further would only fill the memory.
 _MAX_RECORD_BYTES = 256 << 20
+
+# The bytes that are looked through for the beginning of the next record.
+_BOUNDARY_SEARCH_BYTES = 1 << 20
+# Two records are separated by a comma and some space.
+_MAX_SEPARATOR_BYTES = 16
 
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'
 _FLAT = rb'[^"{}\[\]]++|' + _STRING
@@ -84,7 +90,7 @@ class ByteReader(Protocol):
 class RecordBytes:
     """The bytes of one record. ``ended`` is False if the file ends in it or its end was not found;
     ``stray`` means that it is no object. ``depth`` is an upper limit of its nesting. ``line`` counts from 1,
-    ``offset`` from 0."""
+    ``offset`` from 0. ``value`` is the decoded record where its end was found by decoding it."""
 
     data: bytes
     offset: int
@@ -92,13 +98,21 @@ class RecordBytes:
     ended: bool = True
     stray: bool = False
     depth: int = 0
+    value: Any = None
 
 
 class RecordScanner:
-    """Splits a stream of UTF-8 bytes into its top-level records."""
+    """Splits a stream of UTF-8 bytes into its top-level records. ``decode_whole`` returns the value of bytes that are
+    one undamaged record, else None."""
 
-    def __init__(self, stream: ByteReader, first_keys: KeyPairs = ()) -> None:
+    def __init__(
+        self, stream: ByteReader, first_keys: KeyPairs = (), decode_whole: Callable[[bytes], Any] = lambda data: None
+    ) -> None:
         self._stream = stream
+        self._decode_whole = decode_whole
+        self._first_key: bytes | None = None
+        self._boundary: bytes | None = None  # how a record ends and the next one begins
+        self._last_end = 0
         self._buffer = b""
         self._base = 0  # the offset of the buffer's first byte
         self._start = 0  # where the current record begins in the buffer
@@ -184,6 +198,7 @@ class RecordScanner:
         keys = None if self._has_learned else _FIRST_KEYS.match(record)
         if keys is not None:
             self._has_learned = True
+            self._first_key = keys[1]
             self._record_start = _record_start_pattern([*_quote_pairs(other_pairs), (keys[1], keys[2])])
 
     def resynchronize(self, piece: RecordBytes) -> bytes:
@@ -211,7 +226,35 @@ class RecordScanner:
         self.line -= rest.count(b"\n")
         return piece.data[: start.start(1)]
 
+    def _learn_boundary(self) -> None:
+        """Remember how the record that begins here is separated from the one before it, if it begins like the first."""
+        first_key, self._first_key = self._first_key, None
+        end = self._last_end - self._base
+        match = _FIRST_KEYS.match(self._buffer, self._start) if 0 < end <= self._start else None
+        if match and match[1] == first_key and self._start - end <= _MAX_SEPARATOR_BYTES:
+            self._boundary = self._buffer[end - 1 : match.end(1)]
+
+    def _read_up_to_boundary(self) -> RecordBytes | None:
+        """The record up to where the next one seems to begin; None if it has to be counted."""
+        if self._first_key is not None:
+            self._learn_boundary()
+        if self._boundary is None:
+            return None
+        searched = self._start
+        while (found := self._buffer.find(self._boundary, searched)) < 0:
+            buffered = len(self._buffer) - self._start
+            if buffered > _BOUNDARY_SEARCH_BYTES or not self._fill_buffer():
+                return None
+            searched = self._start + max(0, buffered - len(self._boundary))
+        value = self._decode_whole(self._buffer[self._start : found + 1])
+        if value is None:  # a list in the record begins like the records, or it is unusual
+            self._boundary = None
+            return None
+        return self._take_record(found + 1, value=value)
+
     def _read_container(self) -> RecordBytes:
+        if (record := self._read_up_to_boundary()) is not None:
+            return record
         depth = deepest = 1
         self._position += 1
         suspicious = _RESYNC_THRESHOLD_BYTES
@@ -243,9 +286,12 @@ class RecordScanner:
     def _has_lost_end(self) -> bool:
         return self._record_start is not None and bool(self._record_start.search(self._buffer, self._start + 1))
 
-    def _take_record(self, end: int, *, ended: bool = True, stray: bool = False, depth: int = 0) -> RecordBytes:
+    def _take_record(
+        self, end: int, *, ended: bool = True, stray: bool = False, depth: int = 0, value: Any = None
+    ) -> RecordBytes:
         data = self._buffer[self._start : end]
-        piece = RecordBytes(data, self._base + self._start, self.line, ended, stray, depth)
+        piece = RecordBytes(data, self._base + self._start, self.line, ended, stray, depth, value)
+        self._last_end = self._base + end
         self._advance(end)
         return piece
 

@@ -64,7 +64,7 @@ def records(
     number = 0
     try:
         with texts.utf8(document) as (stream, raw):
-            scanner = RecordScanner(stream, first_keys)
+            scanner = RecordScanner(stream, first_keys, _decode_whole)
             if within is not None:
                 scanner.enter(within)
             while (piece := scanner.next()) is not None:
@@ -305,6 +305,8 @@ class _RecordDecoder:
 
     def value(self, scanner: RecordScanner, piece: RecordBytes, where: str) -> tuple[Any, list[InputProblem], bool]:
         """The value of a record, problems, and whether the plain decoder accepted it."""
+        if piece.value is not None:
+            return piece.value, [], True
         value = _decode_plain(piece.data) if piece.ended and piece.depth <= MAX_DEPTH else DAMAGED
         if value is not DAMAGED:
             return value, [], True
@@ -335,6 +337,11 @@ def _decode_plain(data: bytes) -> Any:
         return msgspec.json.decode(data)
     except (ValueError, RecursionError):
         return DAMAGED
+
+
+def _decode_whole(data: bytes) -> Any:
+    value = _decode_plain(data)
+    return value if isinstance(value, dict) and not _too_deep(data, value, MAX_DEPTH) else None
 
 
 def _excerpt(data: bytes) -> str:

@@ -78,6 +78,23 @@ def parse(document: Document) -> Iterator[Record]:
             yield from _message(value, where, seen, roles)
 
 
+class Follower:
+    """See ``base.LogFollower``."""
+
+    def __init__(self, document: Document) -> None:
+        self._seen: set[str] = set()
+        self._roles: set[str] = set()
+
+    def survey(self, data: dict[str, Any]) -> None:
+        """Every line stands for itself."""
+
+    def agrees(self) -> bool:
+        return True
+
+    def records(self, data: dict[str, Any], where: str) -> Iterator[Record]:
+        return _message(data, where, self._seen, self._roles)
+
+
 def _list(document: Document, seen: set[str], roles: set[str]) -> Iterator[Record]:
     """The messages of a JSON array of the same objects."""
     for value in json_stream.records(document, (("session_id", "role"), ("session_id", "message_id"))):

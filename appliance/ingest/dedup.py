@@ -6,16 +6,13 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from appliance.ingest.normalize import MessagePosition, SessionProgress
+from appliance.ingest.normalize import POSITION_STEP, MessagePosition, SessionProgress
 from appliance.store import messages
 from appliance.store.conversation_time import own_parts
 from appliance.store.messages import MessageInsert, StoredState
 
 RECOGNITION_MESSAGES = 5
 """How many of a file's first messages must be known to recognise its chat under another file name."""
-
-POSITION_STEP = 1 << 20
-"""The gap between the positions of consecutive messages; messages that only a later export has fit in between."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,4 +158,7 @@ def _interpolate(
     for number, message in enumerate(run, 1):
         own_at = message.own_at
         order_at = order_at if own_at is None else own_at
-        yield message.with_order(order_at, start.position + number * step)
+        position = start.position + number * step
+        # Most are there already, in a new session.
+        is_there = (message.order_at, message.position) == (order_at, position)
+        yield message if is_there else message.with_order(order_at, position)

@@ -16,6 +16,9 @@ from appliance.types import Message, MessageRecord, SessionRecord
 ID_BYTES = 10
 """The size of a generated message id: with 80 bits, a chat of a million messages has no id twice."""
 
+POSITION_STEP = 1 << 20
+"""The gap between the positions of consecutive messages; messages that only a later export has fit in between."""
+
 
 @dataclass(frozen=True, slots=True)
 class MessagePosition:
@@ -79,7 +82,7 @@ def normalize(record: MessageRecord, progress: SessionProgress) -> MessageInsert
         metadata=to_json(metadata),
         pinned=pinned,
     )
-    progress.position += 1
+    progress.position += POSITION_STEP
     return message
 
 

@@ -118,5 +118,5 @@ def without_secrets(messages: Sequence[MessageInsert]) -> list[MessageInsert]:
     for number in {place // 2 for place in found}:
         message = kept[number]
         metadata = to_json(drop_secrets(msgspec.json.decode(message.metadata)))
-        kept[number] = replace(message, text=drop_secrets(message.text), metadata=metadata)
+        kept[number] = replace(message, text=drop_secrets(message.text), metadata=metadata, digest=None)
     return kept

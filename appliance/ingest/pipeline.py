@@ -202,8 +202,10 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
     with context.database.write() as tx:
         change, score_importance = BatchChange(), _yielding_scorer(context)
         source: int | None = None
+        may_be_forgotten = tombstones.exist(tx)
         for key, incoming in batch.messages.items():
-            incoming = _without_forgotten(tx, key, batch, context, tally)
+            if may_be_forgotten:
+                incoming = _without_forgotten(tx, key, batch, context, tally)
             if context.drop_secrets and any(message.secrets is None for message in incoming):
                 incoming = without_secrets(incoming)
             if not incoming:
@@ -230,7 +232,8 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                 tally.updated += len(found.changed)
                 tally.duplicates += found.unchanged
                 is_new = False
-            attachments.note_files(tx, session, source, batch.files.get(key, {}))
+            if files := batch.files.get(key):
+                attachments.note_files(tx, session, source, files)
             if batch.progress_by_session[key].record.title is None:
                 sessions.set_missing_title(tx, session, user_texts)
             if reported := batch.participants.pop(key, None):
@@ -363,7 +366,9 @@ def write(
     change.neighbours |= affected.difference(changed)
     for key, m, value in zip([*keys, *changed], arriving, importances, strict=True):
         importance = PINNED_IMPORTANCE if m.pinned else DEFAULT_IMPORTANCE if value is None else value
-        change.written[key] = ChunkableMessage(key, m.author, m.text, m.conversational, m.order_at, importance)
+        change.written[key] = ChunkableMessage(
+            key, m.author, m.text, m.conversational, m.order_at, importance, m.digest
+        )
         change.secrets.pop(key, None)
         if m.secrets is not None:
             change.secrets[key] = m.secrets

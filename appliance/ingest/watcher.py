@@ -38,9 +38,8 @@ MAX_SETTLE_WAIT_SECONDS = 60.0
 """The longest wait before a file is read although files next to it keep changing."""
 
 REST_FACTOR = 9.0
-"""After a file was read, it is not read again for this many times as long as the reading took. A growing file (the
-session of an agent) is read completely each time, because titles and branches may have changed; the pause limits this
-to a tenth of a processor."""
+"""After a file was read, it is not read again for this many times as long as the reading took. A growing file that is
+not followed (``following``) is read completely each time; the pause limits this to a tenth of a processor."""
 
 MAX_READS_ONCE = 3
 """How often a file that changes while it is read is read for a caller of ``read_present``."""
@@ -102,6 +101,7 @@ class FolderWatcher:
         excluded: Iterable[Path] = (),
         patterns_of: Callable[[Path], tuple[str, ...]] = lambda folder: (),
         side_files: SideFiles | None = None,
+        is_cheap: Callable[[Path], bool] = lambda file: False,
         on_read: Callable[[FileReport], None] = lambda report: None,
         on_trouble: Callable[[str], None] = lambda words: None,
     ) -> None:
@@ -117,6 +117,7 @@ class FolderWatcher:
             patterns_of: The patterns of the files that are read of a watched folder; none to read every file but
                 litter.
             side_files: Where ``read`` collects the files that are read with others.
+            is_cheap: Returns whether the next readings of a file take little time, whatever the last one took.
             on_read: Called with the result of each file.
             on_trouble: Called with a message when something can't be watched.
         """
@@ -128,6 +129,7 @@ class FolderWatcher:
         self._never_read = frozenset(Path(os.path.realpath(path)) for path in excluded)
         self._patterns_of = patterns_of
         self._side_files = side_files or SideFiles()
+        self._is_cheap = is_cheap
         self._on_read = on_read
         self._on_trouble = on_trouble
         self._plan = self._next_plan = WatchPlan((), follows_events=False)
@@ -358,7 +360,7 @@ class FolderWatcher:
                     continue
                 began = time.time()
                 self._read_counts[pending.file.path] += 1
-                if self._read_file(pending.file, skipped):
+                if self._read_file(pending.file, skipped) and not self._is_cheap(pending.file.path):
                     self._rest_until[pending.file.path] = time.time() + REST_FACTOR * (time.time() - began)
                 if pending.file.path in self._pending:  # it changed while it was read
                     pause = min(pause, self._intervals.settle)

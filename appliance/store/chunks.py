@@ -75,6 +75,8 @@ class ChunkableMessage:
     conversational: bool
     order_at: int
     importance: float = DEFAULT_IMPORTANCE
+    digest: bytes | None = None
+    """The key of its vector as one chunk, where it has been computed already."""
 
 
 class ChunkColumns(NamedTuple):
@@ -143,7 +145,12 @@ def insert(
     chunk_rows, queue = [], []
     for message, spans in spans_by_message:
         queue_priority = chunk_priority(message.conversational, message.order_at, message.importance)
-        digests = chunk_digests(message.author, message.text, spans, is_late=is_late)
+        is_whole = len(spans) == 1 and spans[0].start == 0 and spans[0].end == len(message.text)
+        digests = (
+            [message.digest]
+            if is_whole and message.digest is not None
+            else chunk_digests(message.author, message.text, spans, is_late=is_late)
+        )
         for span, digest in zip(spans, digests, strict=True):
             chunk_rows.append((key, message.id, generation, span.start, span.end, digest))
             queue.append((key, generation, "put", queue_priority))
@@ -173,6 +180,8 @@ def drop_points(tx: sqlite3.Connection, messages: Collection[int]) -> None:
 def requeue(tx: sqlite3.Connection, messages: Collection[int]) -> None:
     """Queue the chunks of messages again, because their neighbours or filter fields changed. For archived messages, the
     row of the archive index becomes stale instead."""
+    if not messages:
+        return
     _enqueue(tx, f"{_MESSAGE_PUTS_SQL} AND c.message_id IN {JSON_KEYS_SQL}", (json_keys(messages),))
     tx.execute(f"UPDATE archived SET stale = stale + 1 WHERE message_id IN {JSON_KEYS_SQL}", (json_keys(messages),))
 

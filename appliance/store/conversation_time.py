@@ -51,6 +51,8 @@ def own_parts(sent_at: str | None, metadata: str) -> tuple[str | None, str]:
 def set_times(tx: sqlite3.Connection, rows: Iterable[tuple[int, str, int, str]]) -> None:
     """Give stored messages their conversation's time: key, ``sent_at``, ``at`` and metadata each. No revision."""
     times = {key: values for key, *values in rows}
+    if not times:
+        return
     intact = digests.intact(tx, list(times))
     tx.executemany(
         "UPDATE message SET sent_at = ?, at = ?, metadata = ? WHERE id = ?",

@@ -14,7 +14,7 @@ from typing import Any
 
 from appliance.errors import NotFound, StoreCorrupt
 from appliance.secrets.generic import SecretSpan
-from appliance.store import branches, conversation_time, digests, message_parts, sessions
+from appliance.store import branches, conversation_time, digests, message_parts, new_messages, sessions
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, as_kind
 from appliance.store.sql import (
     JSON_KEYS_SQL,
@@ -36,8 +36,9 @@ from appliance.types import Message, Role, Scope, SessionInfo, SessionPart
 @dataclass(frozen=True, slots=True)
 class MessageInsert:
     """A message to be stored. ``sent_at`` is ISO 8601, ``at`` and ``order_at`` are microseconds since 1970,
-    ``metadata`` is JSON text with sorted keys, without the pin. ``importance`` is the score of its words, 0 to 1, and
-    ``secrets`` are the places of those in its text, where they have been computed already."""
+    ``metadata`` is JSON text with sorted keys, without the pin. ``importance`` is the score of its words, 0 to 1,
+    ``secrets`` are the places of those in its text, and ``digest`` is the key of its vector as one chunk, where they
+    have been computed already."""
 
     external_id: str
     position: int
@@ -53,12 +54,13 @@ class MessageInsert:
     pinned: bool = False
     importance: float | None = None
     secrets: tuple[SecretSpan, ...] | None = None
+    digest: bytes | None = None
 
-    def with_findings(self, importance: float, secrets: tuple[SecretSpan, ...]) -> MessageInsert:
-        """Return the same message with its score and its secrets."""
+    def with_findings(self, importance: float, secrets: tuple[SecretSpan, ...], digest: bytes) -> MessageInsert:
+        """Return the same message with its score, its secrets and its digest."""
         return MessageInsert(
             self.external_id, self.position, self.order_at, self.sent_at, self.at, self.role, self.author, self.text,
-            self.conversational, self.reply_to, self.metadata, self.pinned, importance, secrets,
+            self.conversational, self.reply_to, self.metadata, self.pinned, importance, secrets, digest,
         )  # fmt: skip
 
     @property
@@ -72,6 +74,7 @@ class MessageInsert:
         return MessageInsert(
             self.external_id, position, order_at, self.sent_at, self.at, self.role, self.author, self.text,
             self.conversational, self.reply_to, self.metadata, self.pinned, self.importance, self.secrets,
+            self.digest,
         )  # fmt: skip
 
 
@@ -284,6 +287,7 @@ def insert(
     )
     digests.add(tx, rows)
     message_parts.add(tx, enumerate(messages, first))
+    new_messages.note(tx, session, source, added, [*enumerate(messages, first)])
     return list(range(first, first + len(messages)))
 
 

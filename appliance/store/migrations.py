@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from appliance.errors import StoreVersion
-from appliance.store import text_frames
+from appliance.store import new_messages, text_frames
 from appliance.store.attachment_schema import ATTACHMENTS_AND_TAGS
 from appliance.store.document_schema import DOCUMENTS
 from appliance.store.people_tables import PEOPLE_TABLES
@@ -325,7 +325,7 @@ CREATE TABLE undated_message (message_id INTEGER PRIMARY KEY REFERENCES message 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
     _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, _CHUNKINGS, _CONVERSATION_TIMES, ATTACHMENTS_AND_TAGS,
-    PEOPLE_TABLES, DOCUMENTS,
+    PEOPLE_TABLES, DOCUMENTS, new_messages.DROP_TRIGGERS,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 

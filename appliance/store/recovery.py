@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance.errors import StoreCorrupt, StoreVersion
-from appliance.store import digests, lexical, message_parts, migrations, tombstones
+from appliance.store import digests, lexical, message_parts, migrations, new_messages, tombstones
 from appliance.store.damage import decode_text, is_utf8
 from appliance.store.database import Database
 from appliance.store.messages import message_id
@@ -450,6 +450,7 @@ def _derive(tx: sqlite3.Connection) -> None:
     digests.refresh_revisions(tx, keys)
     lexical.rebuild(tx)
     message_parts.fill(tx)
+    new_messages.note_all(tx)
     tx.execute("INSERT OR IGNORE INTO fact_stale SELECT DISTINCT user_id, namespace, slot FROM fact_decision")
     tx.execute(
         "INSERT OR IGNORE INTO people_stale SELECT user_id, namespace FROM session"

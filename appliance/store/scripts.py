@@ -73,6 +73,8 @@ def searchable(text: str | bytes | None) -> str:
     if text.isascii():
         return text
     composed = unicodedata.normalize("NFKC", text)
+    if not _may_have_unspaced(composed):
+        return composed
     singles = single_characters(composed)
     return f"{split_unspaced(composed)} {singles}" if singles else composed
 

@@ -13,6 +13,7 @@ import msgspec
 from appliance.errors import NotFound, StoreCorrupt, UsageError
 from appliance.store import branches, chunks
 from appliance.store.damage import as_kind
+from appliance.store.scripts import searchable
 from appliance.store.session_options import INDEPENDENT
 from appliance.store.sql import JSON_KEYS_SQL, from_json, has_row, json_keys, pages, placeholders, to_json
 from appliance.store.visibility import NOT_EXPIRED
@@ -88,6 +89,7 @@ def upsert(tx: sqlite3.Connection, scope: Scope, format: str, record: SessionRec
              now(), to_json(record.metadata)),
         )  # fmt: skip
         key, is_new = int(cursor.lastrowid or 0), True
+        tx.execute("INSERT INTO session_fts (rowid, title) VALUES (?, ?)", (key, searchable(record.title)))
     else:
         key, title, metadata, titled, started_at = found
         is_new = False

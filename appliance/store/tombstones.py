@@ -43,6 +43,11 @@ def add(tx: sqlite3.Connection, origins: Iterable[MessageOrigin]) -> None:
     tx.executemany("INSERT OR IGNORE INTO forgotten VALUES (?)", _digests(_ensure_key(tx), origins))
 
 
+def exist(db: sqlite3.Connection) -> bool:
+    """Whether any message was ever erased."""
+    return _key(db) is not None
+
+
 def erased_ids(tx: sqlite3.Connection, origins: Sequence[MessageOrigin], *, in_chat: bool) -> set[str]:
     """Return the external ids of those messages that were erased. ``in_chat`` compares the id of the chat too: right
     where the source itself numbers the messages, so that two chats may use the same ids."""

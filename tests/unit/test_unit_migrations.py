@@ -89,7 +89,7 @@ def with_second(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return know
 
 
-@pytest.mark.parametrize("name", ["first", "before_authors", "before_people", "development"])
+@pytest.mark.parametrize("name", ["first", "before_authors", "before_people", "before_noting", "development"])
 @pytest.mark.parametrize("migrated", [False, True])
 def test_an_earlier_store_opens_whole_and_goes_on(
     home: Path, tmp_path: Path, with_second: Callable[..., None], name: str, migrated: bool
