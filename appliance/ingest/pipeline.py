@@ -25,6 +25,7 @@ from appliance.ingest.normalize import normalize, start_session
 from appliance.ingest.pages import MessagePage, pages, without_secrets
 from appliance.ingest.shared_messages import take_out_shared
 from appliance.ingest.side_files import SideFiles
+from appliance.ingest.unfinished import is_completion
 from appliance.secrets.generic import SecretSpan
 from appliance.secrets.masking import drop_secrets
 from appliance.store import (
@@ -212,16 +213,18 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                 continue
             if source is None:  # the name of a file whose messages were all forgotten is not noted
                 source = messages.upsert_source(tx, document.name, tally.format or "", document.size)
-            session, is_new = _session(tx, key, batch, incoming, context, tally.format or "")
+            session, is_new = _session(tx, key, batch, incoming, context, tally.format or "", source)
             messages.link_source(tx, source, session)
             user_texts = [message.text for message in incoming if message.conversational and message.role == "user"]
             if batch.progress_by_session[key].record.has_global_ids:
                 incoming, left_out = take_out_shared(tx, source, session, incoming)
                 tally.duplicates += left_out
-            for run in dedup.split_at_edits(incoming):
+            runs = list(dedup.split_at_edits(incoming))
+            for number, run in enumerate(runs, 1):
                 context.yield_to_queries()
                 progress = batch.progress_by_session[key]
-                found = dedup.compare_with_store(tx, session, run, progress, is_new_session=is_new)
+                is_end = batch.is_end and number == len(runs)
+                found = dedup.compare_with_store(tx, session, run, progress, is_new_session=is_new, is_end=is_end)
                 conversation_time.set_times(
                     tx, [(key, m.sent_at, m.at, m.metadata) for key, m in found.dated if m.sent_at and m.at is not None]
                 )
@@ -426,9 +429,10 @@ def _session(
     incoming: Sequence[MessageInsert],
     context: IngestContext,
     format: str,
+    source: int,
 ) -> tuple[int, bool]:
     """The session that the messages of one key in a batch belong to, and whether it is new. A chat whose messages have
-    no ids is recognised by its first messages if its file has been renamed."""
+    no ids is recognised by its first messages if its file has been renamed, or if the first was cut off before."""
     progress = batch.progress_by_session[key]
     record = progress.record
     format = record.format or format
@@ -442,6 +446,13 @@ def _session(
             found = sessions.session_holding_most(tx, scope, format, [message.external_id for message in first])
             if found is not None and found[1] == len(first) and found[0] not in other_ids:
                 progress.stored_external_id = found[0]
+            begun = messages.only_message(tx, source, scope, format) if found is None else None
+            if (
+                begun is not None
+                and begun[0] not in {record.external_id, *other_ids}
+                and is_completion(begun[1], first[0], is_last=len(incoming) == 1)
+            ):
+                progress.stored_external_id = begun[0]
     if progress.stored_external_id is not None and progress.stored_external_id != record.external_id:
         record = replace(record, external_id=progress.stored_external_id, title=None)
     if context.drop_secrets:
