@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         Context,
         ContextItem,
         Discovery,
+        DocumentPage,
         Dropped,
         Echo,
         ErasurePreview,
@@ -152,7 +153,7 @@ _LAZY_EXPORTS = {
         "types": (
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
             "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
-            "Anniversary Attachment AttachmentPage Discovery FoundHistory "
+            "Anniversary Attachment AttachmentPage Discovery DocumentPage FoundHistory "
             "Statistics StatisticsRow TagCount TimelineMonth "
             "FilterChoices Histogram Hit Hits Identity Importance IndexStatus IngestReport InputProblem KnownBackups "
             "Layer LostPart Message MetricsSnapshot Outline Owner PeopleChange PeopleList Person PersonConversation "
@@ -188,6 +189,7 @@ __all__ = [
     "DaemonGone",
     "Discovery",
     "DiskFull",
+    "DocumentPage",
     "Dropped",
     "Echo",
     "EmbeddingApiError",

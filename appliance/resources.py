@@ -270,6 +270,7 @@ class Erasure(_Resource):
         query: str | None = None,
         title: str | None = None,
         author: str | None = None,
+        author_name: str | None = None,
         since: str | date | None = None,
         until: str | date | None = None,
         everything: bool = False,
@@ -282,8 +283,9 @@ class Erasure(_Resource):
             source = str(Path(source).expanduser().absolute())  # sources are named so
         return self._transport.send(
             r.PreviewErasureRequest(
-                references, source=source, query=query, title=title, author=author, since=since, until=until,
-                everything=everything, with_echoes=with_echoes, user_id=user_id, namespace=namespace,
+                references, source=source, query=query, title=title, author=author, author_name=author_name,
+                since=since, until=until, everything=everything, with_echoes=with_echoes, user_id=user_id,
+                namespace=namespace,
             )
         )  # fmt: skip
 

@@ -31,13 +31,13 @@ def list_attachments(
     offset: Annotated[int, option("--offset", "N", "Skip this many: go on behind them.", min=0)] = 0,
     user: options.User = None,
     namespace: options.Namespace = "",
-    session: Annotated[str | None, option("--session", "ID", "Only this session, by id or external id.")] = None,
-    role: Annotated[list[str] | None, option("--role", "ROLE", "Filter by role (repeatable).")] = None,
-    source: Annotated[list[str] | None, option("--source", "FORMAT", "Filter by export format (repeatable).")] = None,
-    author: Annotated[list[str] | None, option("--author", "NAME", "Only from this person (repeatable).")] = None,
+    session: options.InSession = None,
+    role: options.Roles = None,
+    source: options.Sources = None,
+    author: options.Authors = None,
     tag: options.Tag = None,
-    since: Annotated[str | None, option("--since", "WHEN", "Only from this date, time or period on.")] = None,
-    until: Annotated[str | None, option("--until", "WHEN", "Only until this date or period (inclusive).")] = None,
+    since: options.Since = None,
+    until: options.Until = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -68,6 +68,8 @@ def list_attachments(
             limit=limit,
             offset=offset,
         )
+        notes = () if found else options.author_notes(memory, author, user, namespace)
+    output.say_notes(notes)
     if json:
         output.print_json({"attachments": list(found), "total": found.total})
         return

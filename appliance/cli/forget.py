@@ -31,13 +31,15 @@ def forget(
         ),
     ] = None,
     title: Annotated[str | None, option("--title", "WORDS", "Conversations whose title has these words.")] = None,
-    author: Annotated[str | None, option("--author", "NAME", "Messages of this author.")] = None,
-    since: Annotated[
-        str | None, option("--since", "WHEN", "Only messages from this date, time or period (last week) on.")
+    author: Annotated[
+        str | None,
+        option("--author", "NAME", "Messages of this person, under all names; a name, a part of it or an id."),
     ] = None,
-    until: Annotated[
-        str | None, option("--until", "WHEN", "Only messages until this date or period (inclusive) or time.")
+    author_name: Annotated[
+        str | None, option("--author-name", "NAME", "Messages under this name as it is written, or a part of it.")
     ] = None,
+    since: options.Since = None,
+    until: options.Until = None,
     everything: Annotated[bool, flag("--everything", "All messages of the user.")] = False,
     with_echoes: Annotated[
         bool, flag("--with-echoes", "Also near copies, answers that repeat it, and summaries and facts that say it.")
@@ -52,9 +54,9 @@ def forget(
     """Erase messages permanently and verify that no trace is left.
 
     It erases them from the database with its log and free pages, from full text, vectors and index, and then searches
-    every file of the memory for the erased texts. Several of ids, --source, --query, --title, --author, --since and
-    --until select the messages that match all of them. It names your original export files but does not change them.
-    Ingesting them again does not bring the messages back; 'ingest --again' does.
+    every file of the memory for the erased texts. Several of ids, --source, --query, --title, --author, --author-name,
+    --since and --until select the messages that match all of them. It names your original export files but does not
+    change them. Ingesting them again does not bring the messages back; 'ingest --again' does.
 
     \b
     Examples:
@@ -62,6 +64,7 @@ def forget(
       appliance forget s12 --dry-run
       appliance forget --query "blue envelope" --user ana
       appliance forget --title "Dr Zorn" --author Zorn --until 2025-12-31
+      appliance forget --author p3 --dry-run
       appliance forget --source whatsapp --yes --json
       appliance forget --receipts
     """  # fmt: skip
@@ -73,12 +76,13 @@ def forget(
 
     with options.open_existing(home, "forget") as memory:
         preview = memory.erasure.preview(
-            *(ids or ()), source=source, query=query, title=title, author=author, since=since, until=until,
-            everything=everything, with_echoes=with_echoes, user_id=user,
+            *(ids or ()), source=source, query=query, title=title, author=author, author_name=author_name,
+            since=since, until=until, everything=everything, with_echoes=with_echoes, user_id=user,
         )  # fmt: skip
         ids = responses.message_echoes(preview.echoes)
         texts = {message.id: message.text for message in memory.masked().overview.messages(ids)} if ids else {}
         echoes = responses.echo_shapes(preview.echoes, texts)
+        _say_authors(preview)
         if dry_run or not (preview.messages or preview.sessions or preview.facts or preview.contacts):
             _print_preview(preview, echoes, json, dry_run)
             _say_echoes(echoes, with_echoes)
@@ -188,6 +192,15 @@ def _say_places(preview: ErasurePreview) -> None:
     if preview.found_in:
         places = (f"{place} ({count:,})" if count else place for place, count in preview.found_in.items())
         output.say(f"note: Looked in {', '.join(places)}; in brackets, the messages that each leads to.")
+
+
+def _say_authors(preview: ErasurePreview) -> None:
+    """Say under which names the messages were written, if an author was named."""
+    for note in preview.notes:
+        output.say(f"note: {note}.".replace("?.", "?"))
+    if preview.authors:
+        names = (f"{output.one_line(name) or '(no name)'} ({count:,})" for name, count in preview.authors.items())
+        output.say(f"note: Written under these names, with the number of messages: {', '.join(names)}.")
 
 
 def _say_echoes(echoes: Sequence[EchoShape], with_echoes: bool) -> None:

@@ -68,6 +68,20 @@ Limit = Annotated[int | None, option("--limit -k", "N", "At most this many.", mi
 Budget = Annotated[
     int | None, option("--budget", "TOKENS", "Most tokens of a context; never exceeded.", callback=_check_budget)
 ]
+InSession = Annotated[str | None, option("--session", "ID", "Only this session, by id or external id.")]
+Roles = Annotated[
+    list[str] | None,
+    option("--role", "user|assistant|system|tool", "Filter by role (repeatable). Default: user and assistant."),
+]
+Sources = Annotated[list[str] | None, option("--source", "FORMAT", "Filter by export format (repeatable).")]
+Authors = Annotated[
+    list[str] | None,
+    option(
+        "--author", "NAME", "Only messages by this person: an id, any name or a part of one, an address (repeatable)."
+    ),
+]
+Since = Annotated[str | None, option("--since", "WHEN", "Only messages from this date, time or period (last week) on.")]
+Until = Annotated[str | None, option("--until", "WHEN", "Only messages until this date or period (inclusive) or time.")]
 Has = Annotated[
     list[str] | None,
     option("--has", "image|audio|video|file|attachment|link", "Only messages that have one of these (repeatable)."),
@@ -148,6 +162,11 @@ def open_or_create(home: str | None, verb: str, *, worker: bool = False) -> Appl
     from appliance.client import Appliance
 
     return Appliance.open(home, create=True, worker=worker, purpose=f"appliance {verb}")
+
+
+def author_notes(memory: Appliance, names: Sequence[str] | None, user: str | None, namespace: str) -> tuple[str, ...]:
+    """What there is to say about names of authors with which nothing was found."""
+    return memory.statistics(authors=names, user_id=user, namespace=namespace).notes if names else ()
 
 
 def own_session(memory: Appliance, reference: str, user: str | None) -> SessionInfo | None:

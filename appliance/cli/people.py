@@ -115,7 +115,9 @@ def show_person(
         output.print_json(found)
         return
     one = found.person
-    output.print_styled(f"{one.name} ({one.id})", "bold cyan", "  you" if one.me else "")
+    output.print_styled(
+        f"{one.name} ({one.id})", "bold cyan", "  you" if one.me else "  automated" if one.automated else ""
+    )
     span = output.format_span(one.first, one.last)
     output.print_line(
         f"{output.plural(one.messages, 'message')} in {output.plural(one.sessions, 'conversation')}"
@@ -258,7 +260,8 @@ def _report(change: PeopleChange, as_json: bool) -> None:
 
 
 def _name(person: Person) -> str:
-    return f"{output.one_line(person.name)}{' (you)' if person.me else ''}"
+    mark = " (you)" if person.me else " (automated)" if person.automated else ""
+    return output.one_line(person.name) + mark
 
 
 def _sources(identities: Sequence[Identity]) -> list[str]:

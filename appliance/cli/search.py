@@ -9,10 +9,11 @@ import typer
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
 from appliance.errors import UsageError
+from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import Contained, HitOrder, Hits, Mode, Role
+    from appliance.types import HitOrder, Hits, Mode
 
 NOTHING_FOUND = "No matches. Try other words or fewer filters."
 WEAK_SCORE = 0.4
@@ -55,32 +56,18 @@ def search(
         int | None, option("--per-session", "N", "Most hits from one session; 0 for any number.", min=0)
     ] = None,
     user: options.User = None,
-    session: Annotated[str | None, option("--session", "ID", "Only this session, by id or external id.")] = None,
-    role: Annotated[
-        list[str] | None,
-        option("--role", "user|assistant|system|tool", "Filter by role (repeatable). Default: user and assistant."),
-    ] = None,
-    source: Annotated[list[str] | None, option("--source", "FORMAT", "Filter by export format (repeatable).")] = None,
-    author: Annotated[
-        list[str] | None,
-        option(
-            "--author",
-            "NAME",
-            "Only messages by this person: an id, any name or a part of one, an address (repeatable).",
-        ),
-    ] = None,
+    session: options.InSession = None,
+    role: options.Roles = None,
+    source: options.Sources = None,
+    author: options.Authors = None,
     participants: Annotated[
         list[str] | None,
         option("--with", "PERSON", "Only conversations in which this person wrote (repeatable: all of them)."),
     ] = None,
     has: options.Has = None,
     tag: options.Tag = None,
-    since: Annotated[
-        str | None, option("--since", "WHEN", "Only messages from this date, time or period (last week) on.")
-    ] = None,
-    until: Annotated[
-        str | None, option("--until", "WHEN", "Only messages until this date or period (inclusive) or time.")
-    ] = None,
+    since: options.Since = None,
+    until: options.Until = None,
     as_of: Annotated[str | None, option("--as-of", "WHEN", "Search as if it were this date or time.")] = None,
     include_archived: Annotated[
         bool, flag("--include-archived", "Search archived messages too, in one ranking.")
@@ -98,6 +85,9 @@ def search(
 ) -> None:
     """Find the messages that best answer a question. Text in quotation marks is matched exactly.
 
+    The query may hold filters: author:ana, with:ben, source:slack, role:tool, has:image, tag:trip, since:2024-03,
+    until:2024, user:ana. With filters alone, all messages that pass them are listed, the newest first.
+
     \b
     Examples:
       appliance search "when does the lease end"
@@ -107,6 +97,8 @@ def search(
       appliance search "wifi password" --source whatsapp --since 2026-02-01
       appliance search "birthday cake" --author ana --author "Ben Weber"
       appliance search "the boiler" --author mum
+      appliance search "author:mum since:2026-01 the boiler"
+      appliance search "everything Diego wrote"
       appliance search "the trip" --with p3
       appliance search "the old flat" --include-archived
       appliance search "the floor plan" --has file --tag house
@@ -123,13 +115,21 @@ def search(
         raise UsageError("--all and --limit exclude each other.", hint="Leave one of them out.")
     if as_csv and json:
         raise UsageError("--csv and --json exclude each other.", hint="Leave one of them out.")
+    words, filters = extract_filters(
+        query,
+        SearchFilters(
+            user, tuple(source or ()), tuple(author or ()), tuple(participants or ()), tuple(role or ()),
+            tuple(has or ()), tuple(tag or ()), since, until,
+        ),
+        NO_CURSOR,
+    )  # fmt: skip
     if not query.strip():
         raise UsageError("The query is empty.", hint="Name words, or a time such as 'what was said on 8 May 2023'.")
     with options.open_for_search(home, "search", reveal) as memory:
 
         def find(limit: int | None, offset: int, count: bool = False) -> Hits:
             return memory.search(
-                query,
+                words.strip(),
                 limit=limit,
                 offset=offset,
                 sort=cast("HitOrder", sort),
@@ -137,16 +137,8 @@ def search(
                 neighbours=neighbours,
                 min_score=min_score,
                 mode=cast("Mode", mode),
-                user_id=user,
                 session_id=session,
-                roles=cast("list[Role] | None", role),
-                sources=source,
-                authors=author,
-                has=cast("list[Contained] | None", has),
-                tags=tag,
-                participants=participants,
-                since=since,
-                until=until,
+                **filters.search_arguments(user),
                 as_of=as_of,
                 profile=profile,
                 without=without,
@@ -167,7 +159,7 @@ def search(
         else:
             last = first
             output.print_json(responses.search_shape(first))
-        similar_user = None if first or user is None else _similar_user(memory, user)
+        similar_user = None if first or filters.user is None else _similar_user(memory, filters.user)
     if first.why_not is not None and not (json or as_csv):
         output.print_line(f"{stage_text(first.why_not)}. {first.why_not.words}")
     output.say_notes(first.notes)

@@ -29,16 +29,14 @@ def stats(
     ] = None,
     user: options.User = None,
     namespace: options.Namespace = "",
-    session: Annotated[str | None, option("--session", "ID", "Only this session, by id or external id.")] = None,
-    role: Annotated[
-        list[str] | None, option("--role", "ROLE", "Filter by role (repeatable). Default: user and assistant.")
-    ] = None,
-    source: Annotated[list[str] | None, option("--source", "FORMAT", "Filter by export format (repeatable).")] = None,
-    author: Annotated[list[str] | None, option("--author", "NAME", "Only from this person (repeatable).")] = None,
+    session: options.InSession = None,
+    role: options.Roles = None,
+    source: options.Sources = None,
+    author: options.Authors = None,
     has: options.Has = None,
     tag: options.Tag = None,
-    since: Annotated[str | None, option("--since", "WHEN", "Only messages from this date or period on.")] = None,
-    until: Annotated[str | None, option("--until", "WHEN", "Only messages until this date or period.")] = None,
+    since: options.Since = None,
+    until: options.Until = None,
     as_csv: Annotated[bool, flag("--csv", "Print the counts as CSV.")] = False,
     home: options.Home = None,
     json: options.Json = False,
@@ -69,6 +67,7 @@ def stats(
             since=since,
             until=until,
         )
+    output.say_notes(counted.notes)
     if json:
         output.print_json(counted)
     elif as_csv:
@@ -154,8 +153,8 @@ def timeline(
     limit: Annotated[int, option("--limit -k", "N", "Messages a month. Default: 3.", min=1)] = 3,
     user: options.User = None,
     namespace: options.Namespace = "",
-    since: Annotated[str | None, option("--since", "WHEN", "Only from this date or period on.")] = None,
-    until: Annotated[str | None, option("--until", "WHEN", "Only until this date or period.")] = None,
+    since: options.Since = None,
+    until: options.Until = None,
     reveal: options.Reveal = False,
     home: options.Home = None,
     json: options.Json = False,
@@ -170,6 +169,8 @@ def timeline(
     """
     with options.open_to_read(home, "timeline", reveal) as memory:
         found = memory.timeline(author, user_id=user, namespace=namespace, since=since, until=until, limit=limit)
+        notes = () if found else options.author_notes(memory, author, user, namespace)
+    output.say_notes(notes)
     if json:
         output.print_json({"months": found})
         return

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from appliance import config, paths
 from appliance import requests as r
-from appliance.engine import embedding_api, rebuild_forecast
+from appliance.engine import embedding_api, rebuild_forecast, search_inputs
 from appliance.engine.home_database import apply_default_ttl, open_database
 from appliance.engine.index_location import unless_index_is_away
 from appliance.engine.index_service import IndexService
@@ -231,7 +232,8 @@ class Engine:
         """What is there, without searching for it."""
         from appliance.engine.overviews import Overviews
 
-        return Overviews(self.home, self._database, self.settings.user, self.watching.configured)
+        watched = self.watching.configured
+        return Overviews(self.home, self._database, self.settings.user, watched, self.people.refresh)
 
     @cached_property
     def watching(self) -> WatchService:
@@ -253,14 +255,9 @@ class Engine:
         from appliance.engine.archive import ArchiveService
 
         return ArchiveService(
-            self.home,
-            self._database,
-            self._index_service,
-            self.settings.archive,
-            self.settings.user,
-            self.pins.write_counts,
-            self.events.publish,
-        )
+            self.home, self._database, self._index_service, self.settings.archive, self.settings.user,
+            self.pins.write_counts, self.events.publish,
+        )  # fmt: skip
 
     @cached_property
     def erasure(self) -> ErasureService:
@@ -370,26 +367,17 @@ class Engine:
 
     def search(self, request: r.SearchRequest) -> Hits:
         """See ``SearchRequest``."""
-        defaults = self.settings.search
-        page, current_session = search_query.resolve_page(request, defaults.limit), None
+        page, current_session = search_query.resolve_page(request, self.settings.search.limit), None
         if request.asked_in:
             current_session = sessions.key(
                 self.sessions.info(r.SessionRequest(request.asked_in, user_id=request.user_id))
             )
         scope = self._scope(request.user_id, request.namespace, request.agent_id)
-        if request.authors or request.participants:
+        if request.authors or request.participants or search_query.asks_for_words(request.query):
             self.people.refresh()
-        profile = search_query.find_profile(request.profile or defaults.profile, self._profiles)
-        query = search_query.resolve(
-            self._database.read(),
-            request,
-            scope,
-            profile=profile,
-            without=defaults.without if request.without is None else request.without,
-            per_session=defaults.per_session if request.per_session is None else request.per_session,
-            current_session=current_session,
-            look_in_archive=self.settings.archive.look,
-        )
+        db = self._database.read()
+        resolve = partial(search_inputs.resolve, db, request, self.settings, self._profiles, scope, current_session)
+        query = resolve()
         with (
             self.admission.running_query(),
             self.recorder.time_search_stage("whole"),
@@ -399,7 +387,11 @@ class Engine:
                 if request.why_not is not None:
                     self.message(r.MessageRequest(request.why_not))  # raises: there is none
                 return Hits((), request.query, request.mode, ("nothing has been stored yet",), took_ms=0.0)
-            return retrieval.search(resources, query, page, explained_message=request.why_not)
+            hits = retrieval.search(resources, query, page, explained_message=request.why_not)
+            if not hits.found and query.by_question:  # others may have written what somebody said
+                query = resolve(by_asked_author=False)
+                hits = retrieval.search(resources, query, page, explained_message=request.why_not)
+            return replace(hits, query=request.query)
 
     def context(self, request: r.ContextRequest) -> Context:
         """See ``ContextRequest``."""

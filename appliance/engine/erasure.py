@@ -56,6 +56,8 @@ class ErasureService:
 
     def preview(self, request: r.PreviewErasureRequest) -> ErasurePreview:
         """See ``PreviewErasureRequest``."""
+        if request.author:
+            self._people.refresh()
         return select(
             self._database.read(),
             Scope(self._owner if request.user_id is None else request.user_id, request.namespace),
@@ -65,6 +67,7 @@ class ErasureService:
                 query=request.query or "",
                 title=request.title or "",
                 author=request.author or "",
+                author_name=request.author_name or "",
                 since=parse_bound(request.since, end=False),
                 until=parse_bound(request.until, end=True),
                 everything=request.everything,

@@ -191,10 +191,11 @@ class Ingestion:
     def read_watched(
         self, scope: Scope, keep_owners: bool, side_files: SideFiles, logs: FollowedLogs, root: Path, file: Path
     ) -> list[FileReport]:
-        """Ingest a file of the watched folder ``root``; ``side_files`` collects what is read with it, and ``logs`` are
-        those that the watcher follows."""
-        context = self.ingest_context(scope, keep_owners=keep_owners)
-        context = replace(context, side_files=side_files, read_pages=logs.read_pages)
+        """Ingest a file of the watched folder ``root``, only the new lines of one of the followed ``logs``;
+        ``side_files`` collects what is read with it."""
+        context = replace(
+            self.ingest_context(scope, keep_owners=keep_owners), side_files=side_files, read_pages=logs.read_pages
+        )
         tallies = list(pipeline.ingest([file], context, within=root))
         if not logs.confirm(file, tallies):
             tallies = list(pipeline.ingest([file], context, within=root))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from pathlib import Path
 from typing import get_args
 
 from appliance import requests as r
@@ -13,8 +14,12 @@ from appliance import timestamps
 from appliance.errors import UsageError
 from appliance.ingest import attached_files
 from appliance.memory.overview import OverviewService
-from appliance.retrieval import filter_values, search_query
+from appliance.paths import Home
+from appliance.requests.overviews import FilteredRequest
+from appliance.retrieval import search_query
 from appliance.store import attachments, messages, statistics
+from appliance.store.author_selection import missing_author, resolve_authors
+from appliance.store.database import Database
 from appliance.types import (
     Anniversary,
     Attachment,
@@ -22,7 +27,6 @@ from appliance.types import (
     AttachmentPage,
     Contained,
     Filters,
-    Role,
     Statistics,
     TimelineMonth,
 )
@@ -33,6 +37,18 @@ MAX_PAGE = 1_000
 class Overviews(OverviewService):
     """All overviews of an open memory. Thread-safe."""
 
+    def __init__(
+        self,
+        home: Home,
+        database: Database,
+        owner: str,
+        watched_folders: Callable[[], Sequence[Path]],
+        refresh_people: Callable[[], object],
+    ) -> None:
+        """``watched_folders`` returns those of the settings; ``refresh_people`` is called before people are read."""
+        super().__init__(home, database, owner, watched_folders)
+        self._refresh_people = refresh_people
+
     def attachments(self, request: r.ListAttachmentsRequest) -> AttachmentPage:
         """See ``ListAttachmentsRequest``."""
         for kind in request.kinds:
@@ -42,11 +58,7 @@ class Overviews(OverviewService):
         _check_limit(request.limit)
         if request.offset < 0:
             raise UsageError(f"The offset must be at least 0, not {request.offset}.")
-        filters = self._filters(
-            request.user_id, request.namespace, session_id=request.session_id, roles=request.roles,
-            sources=request.sources, authors=request.authors, tags=request.tags, since=request.since,
-            until=request.until,
-        )  # fmt: skip
+        filters = self._filters(_search(request))
         wanted = attachments.AttachmentFilter(filters, tuple(request.kinds))
         return attachments.list_page(self._database.read(), wanted, request.limit, request.offset)
 
@@ -73,50 +85,48 @@ class Overviews(OverviewService):
                 )
         if not 1 <= len(set(request.by)) == len(request.by) <= 2:
             raise UsageError("Messages are counted by one or two different units.", hint="Such as month and author.")
-        filters = self._filters(
-            request.user_id, request.namespace, session_id=request.session_id, roles=request.roles,
-            sources=request.sources, authors=request.authors, has=request.has, tags=request.tags, since=request.since,
-            until=request.until,
-        )  # fmt: skip
-        return statistics.statistics(self._database.read(), filters, request.by)
+        filters = self._filters(_search(request, has=request.has))
+        if "author" in request.by:
+            self._refresh_people()
+        db, scope = self._database.read(), self._scope(request.user_id, request.namespace)
+        named = resolve_authors(db, scope, request.authors or ())
+        notes = [f"{words}; all were counted" for words in named.ambiguous]
+        notes += (missing_author(db, scope, name) for name in named.missing)
+        return replace(statistics.statistics(db, filters, request.by), notes=tuple(notes))
 
     def on_this_day(self, request: r.OnThisDayRequest) -> list[Anniversary]:
         """See ``OnThisDayRequest``."""
         _check_limit(request.limit)
         day = _day(request.day)
-        filters = self._filters(request.user_id, request.namespace)
+        filters = self._filters(r.SearchRequest("", user_id=request.user_id, namespace=request.namespace))
         return statistics.on_this_day(self._database.read(), filters, day, request.limit)
 
     def timeline(self, request: r.TimelineRequest) -> list[TimelineMonth]:
         """See ``TimelineRequest``."""
         _check_limit(request.limit)
-        filters = self._filters(
-            request.user_id, request.namespace, authors=request.authors, since=request.since, until=request.until
-        )
+        search = r.SearchRequest(
+            "", user_id=request.user_id, namespace=request.namespace, authors=request.authors, since=request.since,
+            until=request.until,
+        )  # fmt: skip
+        filters = self._filters(search)
         return statistics.timeline(self._database.read(), filters, request.limit)
 
-    def _filters(
-        self,
-        user_id: str | None,
-        namespace: str,
-        *,
-        session_id: str | None = None,
-        roles: Sequence[Role] | None = None,
-        sources: Sequence[str] | None = None,
-        authors: Sequence[str] | None = None,
-        has: Sequence[Contained] | None = None,
-        tags: Sequence[str] | None = None,
-        since: str | date | None = None,
-        until: str | date | None = None,
-    ) -> Filters:
-        db, scope = self._database.read(), self._scope(user_id, namespace)
-        search = r.SearchRequest(
-            "", user_id=user_id, namespace=namespace, session_id=session_id, roles=roles, sources=sources,
-            authors=authors, has=has, tags=tags, since=since, until=until,
-        )  # fmt: skip
-        found = filter_values.resolve_authors(db, scope, authors or ())
+    def _filters(self, search: r.SearchRequest) -> Filters:
+        db, scope = self._database.read(), self._scope(search.user_id, search.namespace)
+        if search.authors:
+            self._refresh_people()
+        found = resolve_authors(db, scope, search.authors or ())
         # Pages of documents are not what somebody said.
         return replace(search_query.resolve_filters(db, search, scope, None, found), documents=False)
+
+
+def _search(request: FilteredRequest[object], has: Sequence[Contained] | None = None) -> r.SearchRequest:
+    """The search with the same filters."""
+    return r.SearchRequest(
+        "", user_id=request.user_id, namespace=request.namespace, session_id=request.session_id, roles=request.roles,
+        sources=request.sources, authors=request.authors, has=has, tags=request.tags, since=request.since,
+        until=request.until,
+    )  # fmt: skip
 
 
 def _check_limit(limit: int) -> None:

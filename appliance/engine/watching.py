@@ -1,8 +1,8 @@
-"""Watched folders of an open home: one watcher for each owner of messages, which all who ask for it follow.
+"""Watched folders of an open home: one watcher for each owner of messages, in which all who ask for it take part.
 
-A daemon, ``appliance watch`` and the screen may all watch at once: they follow the same watcher, so that no file is
-read by two at a time. It watches the inbox, the folders of the settings as they are now, and those that its followers
-name.
+A daemon, ``appliance watch`` and the screen may all watch at once: they take part in the same watcher, so that no file
+is read by two at a time. It watches the inbox, the folders of the settings as they are now, and those that its
+subscribers name.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ from appliance.store.database import Database
 from appliance.types import Scope, WatchChange, WatchEvent
 
 MAX_UNREAD_REPORTS = 256
-"""Reports that wait in the stream of a follower."""
+"""Reports that wait in the stream of a subscriber."""
 
 MAX_QUEUED_REPORTS = 10_000
-"""Reports that wait for a slow follower besides; it misses the rest, and the watcher waits for none."""
+"""Reports that wait for a slow subscriber besides; it misses the rest, and the watcher waits for none."""
 
 
 @dataclass(slots=True)
-class _Follower:
-    """A request that follows a watcher: the folders that it names, and the events for it. None ends the following."""
+class _Subscriber:
+    """A request that takes part in a watcher: the folders that it names, and the events for it. None ends it."""
 
     folders: Sequence[Path]
     once: bool
@@ -59,11 +59,11 @@ class _Follower:
 
 @dataclass(slots=True)
 class _RunningWatcher:
-    """A watcher that runs on its thread, and its followers. ``is_ending`` is True once none can join any more."""
+    """A watcher that runs on its thread, and its subscribers. ``is_ending`` is True once none can join any more."""
 
     watcher: FolderWatcher
     thread: threading.Thread
-    followers: list[_Follower] = field(default_factory=list)
+    subscribers: list[_Subscriber] = field(default_factory=list)
     is_ending: bool = False
 
 
@@ -86,20 +86,20 @@ class WatchService:
         user = self._settings.user if request.user_id is None else request.user_id
         scope = Scope(user, request.namespace)
         named = outermost_folders([Path(folder).expanduser() for folder in request.folders])
-        follower = _Follower(named, request.once)
+        subscriber = _Subscriber(named, request.once)
         keeps_owners = request.user_id is None and not request.namespace
 
         def follow() -> None:
-            with self._joined(follower, scope, keeps_owners=keeps_owners):
-                while (event := follower.events.get()) is not None:
+            with self._joined(subscriber, scope, keeps_owners=keeps_owners):
+                while (event := subscriber.events.get()) is not None:
                     if isinstance(event, BaseException):
                         raise event
                     stream.put(event)
-                if follower.missed:
-                    stream.put(WatchEvent(trouble=f"{follower.missed:,} reports were left out: they came too fast"))
+                if subscriber.missed:
+                    stream.put(WatchEvent(trouble=f"{subscriber.missed:,} reports were left out: they came too fast"))
 
         def stop() -> None:
-            follower.events.put(None)
+            subscriber.events.put(None)
 
         stream = ProducerStream[WatchEvent](follow, stop, size=MAX_UNREAD_REPORTS)
         return stream
@@ -142,29 +142,29 @@ class WatchService:
     # --- watchers -------------------------------------------------------------------------------------
 
     @contextmanager
-    def _joined(self, follower: _Follower, scope: Scope, *, keeps_owners: bool) -> Iterator[None]:
-        """Within the context, a watcher runs for this owner, and reports to the follower."""
+    def _joined(self, subscriber: _Subscriber, scope: Scope, *, keeps_owners: bool) -> Iterator[None]:
+        """Within the context, a watcher runs for this owner, and reports to the subscriber."""
         owner = "" if keeps_owners else f"{scope.user_id} {scope.namespace}"
-        running = self._join(follower, owner, scope, keeps_owners=keeps_owners)
+        running = self._join(subscriber, owner, scope, keeps_owners=keeps_owners)
         try:
             # A program may have been removed, or an export deleted, since it was accepted.
             for missing in (folder for folder in self.configured() if not folder.exists()):
-                follower.offer(WatchEvent(trouble=f"{missing}, of the setting watch.folders, does not exist"))
+                subscriber.offer(WatchEvent(trouble=f"{missing}, of the setting watch.folders, does not exist"))
             yield
         finally:
-            self._leave(follower, owner, running)
+            self._leave(subscriber, owner, running)
 
-    def _join(self, follower: _Follower, owner: str, scope: Scope, *, keeps_owners: bool) -> _RunningWatcher:
+    def _join(self, subscriber: _Subscriber, owner: str, scope: Scope, *, keeps_owners: bool) -> _RunningWatcher:
         while True:
             with self._lock:
                 running = self._running.get(owner)
                 if running is None:
                     running = self._running[owner] = self._new_watcher(owner, scope, keeps_owners=keeps_owners)
                 if not running.is_ending:
-                    running.followers.append(follower)
+                    running.subscribers.append(subscriber)
                     self._update_folders()
-                    if follower.once:
-                        running.watcher.read_present(lambda: follower.events.put(None))
+                    if subscriber.once:
+                        running.watcher.read_present(lambda: subscriber.events.put(None))
                     if running.thread.ident is None:
                         running.thread.start()
                     return running
@@ -172,10 +172,10 @@ class WatchService:
             with self._lock:
                 self._drop(owner, running)
 
-    def _leave(self, follower: _Follower, owner: str, running: _RunningWatcher) -> None:
+    def _leave(self, subscriber: _Subscriber, owner: str, running: _RunningWatcher) -> None:
         with self._lock:
-            running.followers.remove(follower)
-            if not running.followers:
+            running.subscribers.remove(subscriber)
+            if not running.subscribers:
                 running.is_ending = True
                 running.watcher.stop()
             else:
@@ -195,9 +195,9 @@ class WatchService:
 
         def report(event: WatchEvent) -> None:
             with self._lock:
-                followers = list(running.followers)
-            for follower in followers:
-                follower.offer(event)
+                subscribers = list(running.subscribers)
+            for subscriber in subscribers:
+                subscriber.offer(event)
 
         watcher = FolderWatcher(
             self._database,
@@ -222,21 +222,21 @@ class WatchService:
                 ended = None
             with self._lock:
                 running.is_ending = True
-                for follower in running.followers:
-                    follower.events.put(ended)
+                for subscriber in running.subscribers:
+                    subscriber.events.put(ended)
 
         running = _RunningWatcher(watcher, threading.Thread(target=run, name="appliance-watch-folders", daemon=True))
         return running
 
     def _update_folders(self) -> None:
-        """Let every watcher follow what its followers and the settings name now, without what another one watches."""
+        """Let every watcher follow what its subscribers and the settings name now, without what another one watches."""
         taken: list[Path] = []
         for running in self._running.values():
             if running.is_ending:
                 taken += [root.path for root in running.watcher.roots]
                 continue
-            named = [folder for follower in running.followers for folder in follower.folders if folder.exists()]
-            lives = any(not follower.once for follower in running.followers)
+            named = [folder for subscriber in running.subscribers for folder in subscriber.folders if folder.exists()]
+            lives = any(not subscriber.once for subscriber in running.subscribers)
             running.watcher.follow(self._watched_folders(named), excluded=taken, follows_events=lives)
             self._say_taken(running, named, taken)
             taken += [root.path for root in running.watcher.roots]
@@ -245,7 +245,7 @@ class WatchService:
         for folder in named:
             if any(other == folder or other in folder.parents for other in taken):
                 trouble = f"{folder} is watched already, for another user; it is not read a second time"
-                for follower in running.followers:
-                    if folder in follower.folders and folder not in follower.told:
-                        follower.told.add(folder)
-                        follower.offer(WatchEvent(trouble=trouble))
+                for subscriber in running.subscribers:
+                    if folder in subscriber.folders and folder not in subscriber.told:
+                        subscriber.told.add(folder)
+                        subscriber.offer(WatchEvent(trouble=trouble))

@@ -8,11 +8,11 @@ _TITLES = {
     "google_chat": "Google Chat", "teams": "Teams", "claude_code": "Claude Code", "codex": "Codex",
     "gemini_cli": "Gemini CLI", "agents": "Coding agent", "gemini": "Gemini", "aistudio": "AI Studio", "grok": "Grok",
     "deepseek": "DeepSeek", "lmstudio": "LM Studio", "slack": "Slack", "telegram": "Telegram", "discord": "Discord",
+    "chat_apps": "Front end or character app",
     "meta": "Facebook or Instagram", "markdown": "Markdown", "imessage": "iMessage", "signal": "Signal", "irc": "IRC",
-    "contacts": "Contacts", "mail": "Mail", "chat_apps": "Front end or character app", "sms": "Text messages",
-    "kakaotalk": "KakaoTalk", "line": "LINE", "skype": "Skype", "hangouts": "Hangouts",
-    "google_voice": "Google Voice", "mattermost": "Mattermost", "matrix": "Matrix", "rocketchat": "Rocket.Chat",
-    "snapchat": "Snapchat", "chat_table": "Table of messages",
+    "mail": "Mail", "sms": "Text messages", "kakaotalk": "KakaoTalk", "line": "LINE", "skype": "Skype",
+    "hangouts": "Hangouts", "google_voice": "Google Voice", "mattermost": "Mattermost", "matrix": "Matrix",
+    "rocketchat": "Rocket.Chat", "snapchat": "Snapchat", "chat_table": "Table of messages", "contacts": "Contacts",
 }  # fmt: skip
 
 

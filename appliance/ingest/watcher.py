@@ -100,8 +100,8 @@ class FolderWatcher:
         intervals: WatchIntervals,
         excluded: Iterable[Path] = (),
         patterns_of: Callable[[Path], tuple[str, ...]] = lambda folder: (),
-        side_files: SideFiles | None = None,
         is_cheap: Callable[[Path], bool] = lambda file: False,
+        side_files: SideFiles | None = None,
         on_read: Callable[[FileReport], None] = lambda report: None,
         on_trouble: Callable[[str], None] = lambda words: None,
     ) -> None:
@@ -116,8 +116,8 @@ class FolderWatcher:
             excluded: Folders that are never read, such as the home itself.
             patterns_of: The patterns of the files that are read of a watched folder; none to read every file but
                 litter.
-            side_files: Where ``read`` collects the files that are read with others.
             is_cheap: Returns whether the next readings of a file take little time, whatever the last one took.
+            side_files: Where ``read`` collects the files that are read with others.
             on_read: Called with the result of each file.
             on_trouble: Called with a message when something can't be watched.
         """
@@ -126,10 +126,10 @@ class FolderWatcher:
         self._reader = reader
         self._owner = owner
         self._intervals = intervals
+        self._is_cheap = is_cheap
         self._never_read = frozenset(Path(os.path.realpath(path)) for path in excluded)
         self._patterns_of = patterns_of
         self._side_files = side_files or SideFiles()
-        self._is_cheap = is_cheap
         self._on_read = on_read
         self._on_trouble = on_trouble
         self._plan = self._next_plan = WatchPlan((), follows_events=False)

@@ -19,6 +19,7 @@ import msgspec
 from appliance.errors import NotFound, UsageError
 from appliance.memory.echoes import Echoes, find_echoes
 from appliance.store import archive, authors, documents, lexical, messages, profiles, sessions, statements
+from appliance.store.author_selection import AuthorSelection, is_exact, missing_author, resolve_authors
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.types import ROLES, ErasurePreview, Filters, Scope
 
@@ -32,7 +33,8 @@ class Selection:
         source: A format's name or a file's path.
         query: Words as they stand.
         title: Words of the titles of sessions.
-        author: The name of an author, or a part of it.
+        author: A person, or the name of an author or a part of it; see ``author_selection``.
+        author_name: The name of an author as it is written, or a part of it.
         since, until: A time range in microseconds since 1970; messages without a time are not in it.
         everything: Without any of the others, the whole scope, with its facts and its sessions without messages.
         with_echoes: Also what else says it; see ``memory.echoes``.
@@ -43,6 +45,7 @@ class Selection:
     query: str = ""
     title: str = ""
     author: str = ""
+    author_name: str = ""
     since: int | None = None
     until: int | None = None
     everything: bool = False
@@ -51,7 +54,7 @@ class Selection:
     @property
     def is_narrowed(self) -> bool:
         """Whether anything but ``everything`` is named."""
-        named = (self.references, self.source, self.query, self.title, self.author)
+        named = (self.references, self.source, self.query, self.title, self.author, self.author_name)
         return any(named) or self.since is not None or self.until is not None
 
 
@@ -86,8 +89,11 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     if selection.query:
         found = find_words(db, scope, selection.query)
         narrow(found.all_messages)
+    meant = resolve_authors(db, scope, [selection.author]) if selection.author else AuthorSelection()
     if selection.author:
-        narrow(_messages_by(db, scope, selection.author))
+        narrow(_messages_of(db, scope, meant, selection.author))
+    if selection.author_name:
+        narrow(_messages_by(db, scope, selection.author_name))
     for condition, bound in (("m.at >= ?", selection.since), ("m.at < ?", selection.until)):
         if bound is not None:
             parts.append(condition)
@@ -101,6 +107,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
             f"No message came from {selection.source!r}.",
             hint="Name a format, as 'appliance sessions' shows it, or the path of a file.",
         )
+    written_as = Counter(row.author for row in rows) if selection.author or selection.author_name else Counter[str]()
     everything = not selection.is_narrowed
     echoes = Echoes() if everything else find_echoes(db, scope, [row.key for row in rows])
     echo_facts: Collection[int] = ()
@@ -138,6 +145,8 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         echoes=echoes.listed(),
         summaries=echoes.summaries if selection.with_echoes else (),
         contacts=tuple(contacts),
+        authors=dict(written_as.most_common()),
+        notes=(*meant.ambiguous, *(missing_author(db, scope, name) for name in meant.missing if not rows)),
     )
 
 
@@ -147,11 +156,12 @@ class _MessageRow(NamedTuple):
     characters: int
     format: str
     path: str | None
+    author: str
 
 
 def _message_rows(db: sqlite3.Connection, where: str, values: Sequence[str | int]) -> list[_MessageRow]:
     rows = db.execute(
-        "SELECT m.id, m.session_id, length(m.text), s.format, f.path FROM message m"
+        "SELECT m.id, m.session_id, length(m.text), s.format, f.path, coalesce(m.author, '') FROM message m"
         " JOIN session s ON s.id = m.session_id"
         f" LEFT JOIN source f ON f.id = m.source_id WHERE {where} ORDER BY m.id",
         values,
@@ -271,6 +281,24 @@ def sessions_by_title(db: sqlite3.Connection, scope: Scope, title: str) -> set[i
     query = "SELECT id, title FROM session WHERE user_id = ? AND namespace = ? AND title IS NOT NULL"
     rows = db.execute(query, (scope.user_id, scope.namespace))
     return {key for key, found in rows if words in lexical.fold(found)}
+
+
+def _messages_of(db: sqlite3.Connection, scope: Scope, meant: AuthorSelection, name: str) -> set[int]:
+    """The messages whose author, now or earlier, is among those that a name means, or has an earlier author of this
+    name."""
+    filters = Filters(
+        scope, authors=meant.authors, author_sessions=meant.author_sessions, unsigned=meant.unsigned, roles=ROLES
+    )
+    owner, keys = (scope.user_id, scope.namespace), set[int]()
+    if filters.names_authors:
+        for joined, author in (("", "m.author"), ("JOIN revision r ON r.message_id = m.id", "r.author")):
+            by_author, values = lexical.author_condition(filters, author)
+            sql = (
+                f"SELECT m.id FROM message m {joined} JOIN session s ON s.id = m.session_id"
+                f" WHERE s.user_id = ? AND s.namespace = ? AND {by_author}"
+            )
+            keys.update(key for (key,) in db.execute(sql, (*owner, *values)))
+    return keys if is_exact(name) and not meant.is_empty else keys | _messages_by(db, scope, name)
 
 
 def _messages_by(db: sqlite3.Connection, scope: Scope, name: str) -> set[int]:

@@ -331,7 +331,9 @@ class PreviewErasureRequest(Request[ErasurePreview]):
         query: Words as they stand, in messages and their earlier versions, authors, titles, metadata, names of files
             and facts; the preview says in which (``found_in``).
         title: Words of the titles of conversations.
-        author: An author's name, or a part of it.
+        author: A person's id ("p3"), "me", or a name, part of a name, address or number, as in a search: everything
+            that this person wrote under any name; the preview lists the names (``authors``).
+        author_name: An author's name as it is written, or a part of it, also where several people have it.
         since: Only messages from this day or time on: ISO 8601, or words such as "last week" or "March 2024".
         until: Only messages up to this time, or to the end of this day.
         everything: All of the user's messages, if nothing else is named.
@@ -353,6 +355,7 @@ class PreviewErasureRequest(Request[ErasurePreview]):
     query: str | None = None
     title: str | None = None
     author: str | None = None
+    author_name: str | None = None
     since: str | date | None = None
     until: str | date | None = None
     everything: bool = False

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from datetime import date
 from typing import ClassVar
 
-from appliance.requests.base import Request
+from appliance.requests.base import R, Request
 from appliance.types import (
     Anniversary,
     Attachment,
@@ -22,8 +22,23 @@ from appliance.types import (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilteredRequest(Request[R]):
+    """An overview of the messages that pass the filters of a search; see ``SearchRequest``."""
+
+    user_id: str | None = None
+    namespace: str = ""
+    session_id: str | None = None
+    roles: Sequence[Role] | None = None
+    sources: Sequence[str] | None = None
+    authors: Sequence[str] | None = None
+    tags: Sequence[str] | None = None
+    since: str | date | None = None
+    until: str | date | None = None
+
+
 @dataclass(frozen=True, slots=True)
-class ListAttachmentsRequest(Request[AttachmentPage]):
+class ListAttachmentsRequest(FilteredRequest[AttachmentPage]):
     """List attachments, the newest first.
 
     Args:
@@ -49,15 +64,6 @@ class ListAttachmentsRequest(Request[AttachmentPage]):
 
     kinds: Sequence[AttachmentKind] = ()
     _: KW_ONLY
-    user_id: str | None = None
-    namespace: str = ""
-    session_id: str | None = None
-    roles: Sequence[Role] | None = None
-    sources: Sequence[str] | None = None
-    authors: Sequence[str] | None = None
-    tags: Sequence[str] | None = None
-    since: str | date | None = None
-    until: str | date | None = None
     limit: int = 50
     offset: int = 0
 
@@ -113,12 +119,13 @@ class AttachmentFileRequest(Request[str]):
 
 
 @dataclass(frozen=True, slots=True)
-class StatisticsRequest(Request[Statistics]):
+class StatisticsRequest(FilteredRequest[Statistics]):
     """Count messages by time, person or source.
 
     Hours, weekdays, days, months and years are those of this machine's time zone; of a message whose zone is unknown,
-    those of its own clock. Messages without a time, a person or a tag are counted under "". A session with two tags
-    counts under both.
+    those of its own clock. An author is a person under all names, with the id where two people have the same name, or
+    a name as it is written where nothing is known of whose it is. Messages without a time, an author or a tag are
+    counted under "". A session with two tags counts under both.
 
     Args:
         by: One or two of year, month, day, weekday (1 is Monday), hour, author, role, source, session and tag.
@@ -142,16 +149,7 @@ class StatisticsRequest(Request[Statistics]):
 
     by: Sequence[StatisticsUnit] = ("month",)
     _: KW_ONLY
-    user_id: str | None = None
-    namespace: str = ""
-    session_id: str | None = None
-    roles: Sequence[Role] | None = None
-    sources: Sequence[str] | None = None
-    authors: Sequence[str] | None = None
     has: Sequence[Contained] | None = None
-    tags: Sequence[str] | None = None
-    since: str | date | None = None
-    until: str | date | None = None
 
 
 @dataclass(frozen=True, slots=True)

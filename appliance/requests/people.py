@@ -55,8 +55,18 @@ class PersonRequest(Request[PersonDetails]):
     shared_only: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleDecision(Request[PeopleChange]):
+    """A decision about the people of a user. It is not sent twice: doing it again would be another decision."""
+
+    repeatable: ClassVar[bool] = False
+
+    user_id: str | None = None
+    namespace: str = ""
+
+
 @dataclass(frozen=True, slots=True)
-class MergePeopleRequest(Request[PeopleChange]):
+class MergePeopleRequest(PeopleDecision):
     """Decide that two people are one, who has the older of the two ids.
 
     Args:
@@ -71,17 +81,13 @@ class MergePeopleRequest(Request[PeopleChange]):
     """
 
     name: ClassVar[str] = "people.merge"
-    repeatable: ClassVar[bool] = False
 
     person: str
     other: str
-    _: KW_ONLY
-    user_id: str | None = None
-    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class SplitPersonRequest(Request[PeopleChange]):
+class SplitPersonRequest(PeopleDecision):
     """Decide that some identities of a person are those of another one, or that two people are not one.
 
     Args:
@@ -97,17 +103,13 @@ class SplitPersonRequest(Request[PeopleChange]):
     """
 
     name: ClassVar[str] = "people.split"
-    repeatable: ClassVar[bool] = False
 
     person: str
     identities: Sequence[str]
-    _: KW_ONLY
-    user_id: str | None = None
-    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class RenamePersonRequest(Request[PeopleChange]):
+class RenamePersonRequest(PeopleDecision):
     """Decide what a person is called. Messages keep the names that they have.
 
     Args:
@@ -122,13 +124,9 @@ class RenamePersonRequest(Request[PeopleChange]):
     """
 
     name: ClassVar[str] = "people.rename"
-    repeatable: ClassVar[bool] = False
 
     person: str
     new_name: str
-    _: KW_ONLY
-    user_id: str | None = None
-    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +145,7 @@ class MeRequest(Request[Person | None]):
 
 
 @dataclass(frozen=True, slots=True)
-class SetMeRequest(Request[PeopleChange]):
+class SetMeRequest(PeopleDecision):
     """Decide whose memory it is, whatever the exports say. Facts are read again from what this person wrote.
 
     Args:
@@ -161,12 +159,8 @@ class SetMeRequest(Request[PeopleChange]):
     """
 
     name: ClassVar[str] = "people.set_me"
-    repeatable: ClassVar[bool] = False
 
     person: str
-    _: KW_ONLY
-    user_id: str | None = None
-    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,9 @@ class SearchRequest(Request[Hits]):
     """Find the messages that answer a query best: one hit a message, best first.
 
     Args:
-        query: What is looked for, in plain words.
+        query: What is looked for, in plain words. A question for what somebody wrote or said ("everything Diego wrote",
+            "what did Mum say about the boiler") finds only their messages, unless nothing of them matches well. Without
+            words, all messages that pass the filters are hits, the newest first.
         limit: The most hits to return; by default the setting ``search.limit``.
         offset: How many hits to skip. The order does not depend on it: the ranked candidates come first, and then every
             other message with a word of the query (with all its quoted phrases, if it has any), the best first.

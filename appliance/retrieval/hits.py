@@ -35,7 +35,7 @@ def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -
         hits.append(
             Hit(
                 rank=rank,
-                score=float(scores[one.row]) if one.row is not None else last_score,
+                score=_score(found, one, last_score),
                 message_id=messages.message_id(message.id),
                 external_id=message.external_id,
                 session_id=sessions.public_id(message.session_id),
@@ -54,6 +54,13 @@ def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -
             )
         )
     return hits
+
+
+def _score(found: RankedSearch, one: Listed, last_score: float) -> float:
+    """How likely a message is what was asked for: certainly, where all that pass the filters were."""
+    if found.parsed.query.lists_all:
+        return 1.0
+    return float(found.confidence.scores[one.row]) if one.row is not None else last_score
 
 
 def reasons(found: RankedSearch, listed: Sequence[Listed]) -> dict[int, dict[str, Any]]:

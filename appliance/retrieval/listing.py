@@ -23,7 +23,7 @@ from appliance.retrieval.legs import LEXICAL_LEGS
 from appliance.retrieval.ranking import Ranking, best_first
 from appliance.retrieval.resources import Page, ParsedQuery, SearchResources
 from appliance.store import variants
-from appliance.store.word_matches import WordMatch, word_matches
+from appliance.store.word_matches import WordMatch, newest_matches, word_matches
 from appliance.types import HitOrder
 
 MAX_COUNTED = 10_000
@@ -62,19 +62,21 @@ class ListedPage(NamedTuple):
 def is_found(found: RankedSearch, page: Page) -> bool:
     """Whether the best hit is a good match: by itself, and by what the caller asks for."""
     confidence = found.confidence
+    if found.parsed.query.lists_all:
+        return next(list_hits(found, page), None) is not None
     return confidence.found and bool((confidence.scores >= (page.min_score or 0.0)).any())
 
 
 def read_page(found: RankedSearch, page: Page) -> ListedPage:
     """Read the hits of one page, without counting those behind it."""
-    if page.min_score is None and page.sort == "score" and not found.confidence.found:
+    if page.min_score is None and page.sort == "score" and not (found.confidence.found or found.parsed.query.lists_all):
         return ListedPage([], len(found.selection.rows), not found.selection.rows, False)
     listed = list_hits(found, page)
     skipped = sum(1 for _ in islice(listed, page.offset))
     hits = list(islice(listed, page.limit + 1))
     more = len(hits) > page.limit
     known = skipped + len(hits)
-    if more and page.sort == "score":
+    if more and page.sort == "score" and not found.parsed.query.lists_all:
         known = max(known, len(_rows(found, page)))
     return ListedPage(hits[: page.limit], known, not more, more)
 
@@ -89,7 +91,12 @@ def list_hits(found: RankedSearch, page: Page, *, ordered: bool = True) -> Itera
     """Yield all hits of a search from the first on; in any order, and faster, if they need not be ``ordered``."""
     keys, rows = found.candidates.messages.tolist(), _rows(found, page)
     by_words = bool(LEXICAL_LEGS & found.parsed.query.legs) and not page.min_score
-    if page.sort == "score":
+    query = found.parsed.query
+    if query.lists_all:
+        row_of = {key: row for row, key in enumerate(keys)}
+        matches = newest_matches(found.resources.db, query.filters, archived=query.archived != "never")
+        yield from (Listed(key, row_of.get(key)) for key in _distinct(matches, set(), Counter(), found))
+    elif page.sort == "score":
         yield from (Listed(keys[row], row) for row in rows)
         if by_words:
             yield from _unranked(found, keys, page.sort if ordered else None)

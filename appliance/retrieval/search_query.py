@@ -10,11 +10,13 @@ from typing import get_args
 
 from appliance import timestamps
 from appliance.errors import NotFound, UsageError
+from appliance.languages import author_questions
 from appliance.requests import SearchRequest
 from appliance.retrieval import filter_values
 from appliance.retrieval.resources import Page, SearchQuery
 from appliance.retrieval.weights import LEGS, ScoringProfile
 from appliance.store import attachments, branches, sessions, tags
+from appliance.store.author_selection import AuthorSelection, resolve_authors
 from appliance.store.message_parts import has_condition
 from appliance.types import ROLES, Filters, HitOrder, Mode, Scope
 
@@ -42,6 +44,7 @@ def resolve(
     per_session: int,
     current_session: int | None,
     look_in_archive: bool = False,
+    by_asked_author: bool = True,
 ) -> SearchQuery:
     """Check a search request and put it into the engine's terms.
 
@@ -54,13 +57,23 @@ def resolve(
         per_session: The most hits of one session; 0 for no limit.
         current_session: The key of the session that asks.
         look_in_archive: Whether it looks in the archive by itself if it finds nothing good.
+        by_asked_author: Whether a question for what somebody wrote or said finds only their messages.
 
     Raises:
         UsageError: A role, author, mode, leg, date or limit is invalid.
         NotFound: The request names a session but no user, and there is no such session.
     """
-    found = filter_values.resolve_authors(db, scope, request.authors or ())
-    filters = resolve_filters(db, request, scope, current_session, found)
+    asked, notes = None if request.authors else filter_values.asked_authors(db, scope, request.query), []
+    if asked is not None and by_asked_author:
+        notes.append(f"only messages by {asked.names}, for whose words the question asks")
+    elif asked is not None:
+        notes.append(f"nothing by {asked.names} matches well: the messages of all were searched")
+        asked = None
+    named = request.authors or (() if asked is None else asked.ids)
+    found = resolve_authors(db, scope, named)
+    filters = resolve_filters(db, replace(request, authors=named), scope, current_session, found)
+    if asked is not None:  # pages of documents are not what somebody said
+        filters = replace(filters, documents=False)
     if filters.has:
         owner = filters.scope
         chunks = attachments.chunks_containing(db, owner.user_id, owner.namespace, filters.has)
@@ -70,7 +83,8 @@ def resolve(
         kept = among if filters.sessions is None else {*among} & {*filters.sessions}
         filters = replace(filters, sessions=tuple(sorted(kept)))
     return SearchQuery(
-        text=request.query,
+        # Who wrote it is certain then, and only the topic is left to be found.
+        text=request.query if asked is None or not asked.topic else asked.topic,
         filters=filters,
         profile=profile,
         legs=enabled_legs(request.mode, without, profile),
@@ -79,8 +93,26 @@ def resolve(
         current_session=current_session,
         per_session=session_limit(per_session),
         archived="always" if request.include_archived else "if needed" if look_in_archive else "never",
-        notes=(*filter_values.missing_values(db, request, scope, found.missing), *found.notes, *participant_notes),
+        notes=(
+            *filter_values.missing_values(db, request, scope, found.missing),
+            *filter_values.all_searched(found.ambiguous),
+            *participant_notes,
+            *notes,
+        ),
+        by_question=asked is not None,
+        lists_all=not asked.topic if asked is not None else not request.query.strip() and is_narrowed(request),
     )
+
+
+def is_narrowed(request: SearchRequest) -> bool:
+    """Whether a request has filters of messages besides whose memory it is."""
+    lists = (request.authors, request.participants, request.sources, request.roles, request.has, request.tags)
+    return any(lists) or (request.session_id, request.since, request.until) != (None, None, None)
+
+
+def asks_for_words(question: str) -> bool:
+    """Whether a question may ask for what somebody wrote or said."""
+    return next(author_questions.readings(question), None) is not None
 
 
 def resolve_page(request: SearchRequest, default_limit: int) -> Page:
@@ -104,11 +136,7 @@ def resolve_page(request: SearchRequest, default_limit: int) -> Page:
 
 
 def resolve_filters(
-    db: sqlite3.Connection,
-    request: SearchRequest,
-    scope: Scope,
-    current_session: int | None,
-    authors: filter_values.AuthorSelection,
+    db: sqlite3.Connection, request: SearchRequest, scope: Scope, current_session: int | None, authors: AuthorSelection
 ) -> Filters:
     """The filters of a search request. ``authors`` are those that its names mean.
 

@@ -328,7 +328,7 @@ def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
         parts.append(has_sql)
         values.extend(has_values)
     if filters.names_authors:
-        authors_sql, author_values = _author_conditions(filters)
+        authors_sql, author_values = author_condition(filters)
         parts.append(authors_sql)
         values.extend(author_values)
     if filters.sessions is not None:
@@ -341,18 +341,19 @@ def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
     return " AND ".join(parts), tuple(values)
 
 
-def _author_conditions(filters: Filters) -> tuple[str, list[object]]:
-    """The condition on the author of ``message m``, and its parameters."""
+def author_condition(filters: Filters, author: str = "m.author") -> tuple[str, list[object]]:
+    """Return the authors of filters that name some as a condition on ``author`` and ``message m``, and its
+    parameters."""
     options: list[str] = []
     values: list[object] = []
     if filters.authors:
-        options.append(f"m.author IN {JSON_KEYS_SQL}")
+        options.append(f"{author} IN {JSON_KEYS_SQL}")
         values.append(json_keys(filters.authors))
-    for author, in_sessions in filters.author_sessions:
-        options.append(f"(m.author = ? AND m.session_id IN {JSON_KEYS_SQL})")
-        values += [author, json_keys(in_sessions)]
+    for name, in_sessions in filters.author_sessions:
+        options.append(f"({author} = ? AND m.session_id IN {JSON_KEYS_SQL})")
+        values += [name, json_keys(in_sessions)]
     if filters.unsigned:
-        options.append("(m.author IS NULL AND m.role = 'user')")
+        options.append(f"({author} IS NULL AND m.role = 'user')")
     return f"({' OR '.join(options)})", values
 
 

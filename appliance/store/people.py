@@ -8,17 +8,20 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
 import msgspec
 
 from appliance.store import identities
-from appliance.store.lexical import fold
+from appliance.store.lexical import fold, has_as_words
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, to_json
 from appliance.timestamps import now
 from appliance.types import Identity, Scope
+
+MIN_CALLED_CHARACTERS = 2
+"""A question names nobody by a single letter."""
 
 Node = tuple[str, str, str]
 """An identity as a link sees it: its source ("" for addresses and numbers, which are the same everywhere), kind and
@@ -185,13 +188,23 @@ def aliases(db: sqlite3.Connection, scope: Scope, uses: Collection[tuple[int, st
 
 def is_in_aliases(db: sqlite3.Connection, scope: Scope, word: str) -> bool:
     """Whether a name of a person in a scope has this word or part of a word, without case."""
-    rows = db.execute(
+    return any(fold(word) in fold(name) for name in names(db, scope))
+
+
+def names(db: sqlite3.Connection, scope: Scope) -> Iterator[str]:
+    """Yield the names and user names of the people of a scope."""
+    for (name,) in db.execute(
         "SELECT p.name FROM person p WHERE p.user_id = ?1 AND p.namespace = ?2 UNION SELECT i.value FROM person p"
         " JOIN person_identity i ON i.person_id = p.id WHERE p.user_id = ?1 AND p.namespace = ?2"
         " AND i.kind IN ('name', 'handle')",
         (scope.user_id, scope.namespace),
-    )
-    return any(fold(word) in fold(name) for (name,) in rows)
+    ):
+        yield name
+
+
+def has_writer(db: sqlite3.Connection, scope: Scope, name: str) -> bool:
+    """Whether a person of a scope who wrote messages has this name."""
+    return wrote_openly(db, _keys_named(db, scope, name)[0])
 
 
 def evidence(db: sqlite3.Connection, key: int) -> tuple[str, ...]:
@@ -422,6 +435,37 @@ def matching(db: sqlite3.Connection, scope: Scope, reference: str) -> list[Store
     if fold(reference) == "me" and (own := me(db, scope)) is not None:
         return people(db, scope, [own])
     return people(db, scope, _keys_named(db, scope, reference)[1])
+
+
+def called(db: sqlite3.Connection, scope: Scope, phrase: str) -> list[StoredPerson]:
+    """Return the people whom a phrase of a question names, and who wrote in a session that shares its messages: by a
+    whole name, address or number, with the family name first ("Müllers Hans"), or else by whole words of a name."""
+    words = fold(phrase).split()
+    if not words or len(phrase) < MIN_CALLED_CHARACTERS:
+        return []
+    turned = " ".join((*words[1:], words[0]))
+    for spelled in (phrase, turned, turned.removesuffix("'s"), turned.removesuffix("’s"), turned.removesuffix("s")):
+        if exact := _keys_named(db, scope, spelled)[0]:
+            break
+    else:
+        _, partial = _keys_named(db, scope, phrase)
+        exact = {
+            one.key for one in people(db, scope, partial) if any(has_as_words(name, phrase) for name in _said(one))
+        }
+    return [one for one in people(db, scope, exact) if one.me or wrote_openly(db, [one.key])]
+
+
+def _said(person: StoredPerson) -> list[str]:
+    return [person.name, *(one.value for one in person.identities if one.kind in ("name", "handle"))]
+
+
+def wrote_openly(db: sqlite3.Connection, keys: Collection[int]) -> bool:
+    """Whether any of these people wrote in a session that shares its messages with others."""
+    query = (
+        "SELECT 1 FROM session_author a JOIN session s ON s.id = a.session_id"
+        f" WHERE a.person_id IN {JSON_KEYS_SQL} AND s.storage_scope IN ('all', 'conversational') LIMIT 1"
+    )
+    return has_row(db, query, (json_keys(sorted(keys)),))
 
 
 def authors_of_messages(db: sqlite3.Connection, keys: Iterable[int]) -> dict[Scope, set[int]]:

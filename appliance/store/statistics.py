@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 
-from appliance.store import messages, sessions
+from appliance.store import messages, people, sessions
 from appliance.store.lexical import filter_conditions
 from appliance.store.priority import IMPORTANCE_SQL
 from appliance.store.sql import fetch_int
-from appliance.types import Anniversary, Filters, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
+from appliance.types import Anniversary, Filters, Scope, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
 
 # A time with a zone ends in its offset. Without one, the clock of the message counts, whatever this machine's zone is.
 _HAS_ZONE_SQL = "instr(m.sent_at, '+')"
@@ -22,13 +24,18 @@ def _local(format: str) -> str:
 
 
 _MESSAGES_SQL = "message m JOIN session s ON s.id = m.session_id"
+_AUTHORS_SQL = " LEFT JOIN session_author a ON a.session_id = m.session_id AND a.author = m.author"
+_TAGS_SQL = " LEFT JOIN session_tag t ON t.session_id = s.id"
+
 _UNITS: Mapping[StatisticsUnit, str] = {
     "year": _local("%Y"),
     "month": _local("%Y-%m"),
     "day": _local("%Y-%m-%d"),
     "weekday": "CASE {0} WHEN '0' THEN '7' ELSE {0} END".format(_local("%w")),
     "hour": _local("%H"),
-    "author": "coalesce(m.author, '')",
+    # The key of a person, or else the name as it is written.
+    "author": "coalesce('p' || coalesce(a.person_id, iif(m.author IS NULL AND m.role = 'user', {me}, NULL)),"
+    " 'n' || coalesce(m.author, ''))",
     "role": "m.role",
     "source": "s.format",
     "session": "'s' || s.id",
@@ -40,18 +47,25 @@ UNITS: Sequence[StatisticsUnit] = tuple(_UNITS)
 
 
 def statistics(db: sqlite3.Connection, filters: Filters, by: Sequence[StatisticsUnit]) -> Statistics:
-    """Count the messages that pass the filters, by one or two units."""
+    """Count the messages that pass the filters, by one or two units. A person counts as one author under all names."""
     condition, values = filter_conditions(filters)
-    columns = [_UNITS[unit] for unit in by]
-    tables = _MESSAGES_SQL + (" LEFT JOIN session_tag t ON t.session_id = s.id" if "tag" in by else "")
-    order = "count(*) DESC, 1" if by[0] in _BY_COUNT else "1"
+    me = people.me(db, filters.scope)
+    columns = [_UNITS[unit].replace("{me}", "NULL" if me is None else str(me)) for unit in by]
+    tables = _MESSAGES_SQL + (_TAGS_SQL if "tag" in by else "") + (_AUTHORS_SQL if "author" in by else "")
     grouped = ", ".join(str(number) for number in range(1, len(columns) + 1))
     rows = db.execute(
         f"SELECT {', '.join(columns)}, count(*), count(DISTINCT m.session_id), total(length(m.text)) FROM {tables}"
-        f" WHERE {condition} GROUP BY {grouped} ORDER BY {order}",
+        f" WHERE {condition} GROUP BY {grouped}",
         values,
     ).fetchall()
-    found = tuple(StatisticsRow(tuple(map(str, row[: len(by)])), row[-3], row[-2], int(row[-1])) for row in rows)
+    found = [StatisticsRow(tuple(map(str, row[: len(by)])), row[-3], row[-2], int(row[-1])) for row in rows]
+    if "author" in by:
+        place = by.index("author")
+        labels = _author_labels(db, filters.scope, {row.keys[place] for row in found})
+        found = [
+            replace(row, keys=(*row.keys[:place], labels[row.keys[place]], *row.keys[place + 1 :])) for row in found
+        ]
+    found.sort(key=lambda row: (-row.messages if by[0] in _BY_COUNT else 0, row.keys))
     total = (
         fetch_int(db, f"SELECT count(*) FROM {_MESSAGES_SQL} WHERE {condition}", values)
         if "tag" in by
@@ -63,7 +77,15 @@ def statistics(db: sqlite3.Connection, filters: Filters, by: Sequence[Statistics
         f" WHERE {condition}",
         values,
     )
-    return Statistics(tuple(by), found, total, attachments)
+    return Statistics(tuple(by), tuple(found), total, attachments)
+
+
+def _author_labels(db: sqlite3.Connection, scope: Scope, keys: Collection[str]) -> dict[str, str]:
+    """What the keys of authors are shown as: the names of people, with their ids where others have the same name."""
+    names = {one.key: one.name for one in people.people(db, scope, [int(key[1:]) for key in keys if key[0] == "p"])}
+    labels = {key: names.get(int(key[1:]), "") if key[0] == "p" else key[1:] for key in keys}
+    uses = Counter(labels.values())
+    return {key: f"{label} ({key})" if key[0] == "p" and uses[label] > 1 else label for key, label in labels.items()}
 
 
 def on_this_day(db: sqlite3.Connection, filters: Filters, day: date, limit: int) -> list[Anniversary]:

@@ -1,4 +1,4 @@
-"""Every message that matches the words of a query, in order: keys only, read while they are used.
+"""Every message that matches the words of a query, or its filters alone, in order: keys only, read while they are used.
 
 ``lexical.search`` finds the best few, within bounds on what it reads; this finds all. Full text gives the keys, and
 the tables tell, a page at a time, which of them pass the filters: a damaged page takes only its own messages along.
@@ -63,6 +63,19 @@ def word_matches(
     for page in _batched(keys):
         rows = {row[0]: row for row in fetch_readable(db, select, page, after=values, columns=4)}
         yield from (WordMatch(*rows[key]) for key in page if key in rows)
+
+
+def newest_matches(db: sqlite3.Connection, filters: Filters, *, archived: bool) -> Iterator[WordMatch]:
+    """Yield all messages that pass the filters, the newest first; the ``archived`` ones too if that is asked for."""
+    filter_sql, values = lexical.filter_conditions(filters)
+    hot = "" if archived else " AND NOT EXISTS (SELECT 1 FROM archived a WHERE a.message_id = m.id)"
+    rows = db.execute(
+        f"SELECT m.id, m.session_id, {AUTHOR_SQL}, v.memory FROM message m JOIN session s ON s.id = m.session_id"
+        f" LEFT JOIN variant v ON v.message_id = m.id WHERE {filter_sql}{hot}"
+        " ORDER BY m.order_at DESC, m.position DESC, m.id DESC",
+        values,
+    )
+    return (WordMatch(*row) for row in rows)
 
 
 def _found_keys(db: sqlite3.Connection, query: str, others: Sequence[int], sort: HitOrder | None) -> Iterator[int]:

@@ -27,7 +27,9 @@ class ErasurePreview:
     are among ``named_facts``, which have the words themselves. ``all_of`` is the scope if its whole memory would
     be erased. ``found_in`` are the places where words were looked for, with the number of messages that each leads
     to. ``echoes`` would stay and still say it; with echoes, they are among what is erased, and ``summaries`` too.
-    ``contacts`` are entries of address books, each with the file that holds it, by store keys."""
+    ``contacts`` are entries of address books, each with the file that holds it, by store keys. If an author was named,
+    ``authors`` are the names under which the messages were written ("" for none), with their numbers, and ``notes`` say
+    where a name is that of several people, or whose it may be."""
 
     messages: tuple[int, ...]
     sessions: tuple[int, ...]
@@ -42,6 +44,8 @@ class ErasurePreview:
     echoes: tuple[Echo, ...] = ()
     summaries: tuple[int, ...] = ()
     contacts: tuple[tuple[int, int], ...] = ()
+    authors: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,8 @@ class Person:
     """A person, derived from the identities that belong together. ``me`` is True for the person whose memory it is.
 
     ``messages`` and ``sessions`` count what the person wrote and the conversations that it stands in; ``first`` and
-    ``last`` are ISO 8601, None if no message has a time.
+    ``last`` are ISO 8601, None if no message has a time. ``automated`` says that the addresses, user names or names are
+    those of a machine: a mailbox that takes no answer, a bot.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Person:
     sessions: int
     first: str | None
     last: str | None
+    automated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

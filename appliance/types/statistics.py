@@ -30,12 +30,14 @@ class Statistics:
         rows: The counts of each group.
         messages: How many messages there are in all, each counted once.
         attachments: How many attachments these have.
+        notes: One for each name of an author that several people have, or none.
     """
 
     by: tuple[StatisticsUnit, ...]
     rows: tuple[StatisticsRow, ...]
     messages: int
     attachments: int
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

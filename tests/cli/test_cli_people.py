@@ -30,7 +30,7 @@ def test_the_list_as_json_has_the_shape_of_the_contract(run: Run, known: Path) -
     found = document(run("people", "list", "--json"))
     assert set(found) == {"people", "proposals"}
     for person in found["people"]:
-        assert set(person) == {"id", "name", "me", "identities", "messages", "sessions", "first", "last"}
+        assert set(person) == {"id", "name", "me", "identities", "messages", "sessions", "first", "last", "automated"}
         assert all(set(one) == {"source", "kind", "value"} for one in person["identities"])
 
 
@@ -86,3 +86,42 @@ def test_what_there_is_not_is_said(run: Run, known: Path, arguments: tuple[str, 
     result = run("people", *arguments)
     assert result.exit_code == code
     assert says in result.stderr
+
+
+def test_counts_are_by_person(run: Run, known: Path) -> None:
+    rows = document(run("stats", "--by", "author", "--json"))["rows"]
+    assert [(row["keys"], row["messages"]) for row in rows if row["keys"] == ["Mum"]] == [(["Mum"], 3)]
+    for verb in ("stats", "timeline", "attachments"):
+        result = run(verb, "--author", "Mumm")
+        assert result.exit_code == 0
+        assert "note: no author 'Mumm'; did you mean Mum?" in result.stderr
+
+
+def test_the_names_of_a_person_are_shown_before_all_messages_are_erased(run: Run, known: Path) -> None:
+    for more in (("--dry-run",), ("--yes",)):
+        result = run("forget", "--author", "helga@brandt.example", *more)
+        assert result.exit_code == 0
+        assert "Written under these names, with the number of messages: Mum (2), Helga Brandt (1)." in result.stderr
+    assert "3 messages" in result.stdout
+    assert run("search", "parrot", "--author", "mum").stderr.startswith("note: no author 'mum'")
+
+
+@pytest.mark.slow
+def test_filters_are_written_inside_the_query(run: Run, known: Path) -> None:
+    def authors_of(*arguments: str) -> list[str]:
+        return [hit["author"] for hit in document(run("search", *arguments, "--min-score", "0", "--json"))["hits"]]
+
+    assert set(authors_of("boiler parrot author:mum")) == {"Mum", "Helga Brandt"}
+    assert set(authors_of('author:"helga brandt" source:mail boiler')) == {"Helga Brandt"}
+    assert set(authors_of("with:mum parrot", "--source", "whatsapp")) == {"Mum", "Ana"}
+    assert authors_of("author:mum since:2025-03-04") == ["Mum", "Mum"]
+    assert authors_of("boiler has:image") == authors_of("boiler tag:none") == []
+    refused = run("search", "  ")
+    assert refused.exit_code == 2 and "The query is empty" in refused.stderr
+    assert run("search", "author:mum role:boss").exit_code == 2
+
+
+def test_all_that_somebody_wrote_is_listed(run: Run, known: Path) -> None:
+    result = run("search", "everything Mum wrote")
+    assert "note: only messages by Mum (p" in result.stderr and "3 hits" in result.stderr
+    assert "weak" not in result.stderr

@@ -71,6 +71,13 @@ def random_filters(chance: random.Random) -> Filters:
         authors=tuple(chance.sample(AUTHORS, chance.randint(1, 2))) if maybe(0.3) else (),
         since=START + chance.randint(0, 20) * HOUR if maybe(0.3) else None,
         until=START + chance.randint(0, 20) * HOUR if maybe(0.3) else None,
+        author_sessions=tuple(
+            (author, tuple(chance.sample(range(1, 6), chance.randint(1, 3))))
+            for author in (chance.sample((*AUTHORS, "no one"), chance.randint(1, 2)) if maybe(0.3) else ())
+        ),
+        unsigned=maybe(0.2),
+        sessions=tuple(chance.sample(range(1, 8), chance.randint(0, 4))) if maybe(0.2) else None,
+        chunks=tuple(chance.sample(range(1, 400), chance.randint(0, 200))) if maybe(0.2) else None,
     )
 
 
@@ -90,7 +97,15 @@ def passes(point: IndexPoint, filters: Filters) -> bool:
         return False
     if filters.sources and fields.source not in filters.sources:
         return False
-    if filters.authors and fields.author not in filters.authors:
+    if filters.names_authors and not (
+        fields.author in filters.authors
+        or any(fields.author == author and fields.session in among for author, among in filters.author_sessions)
+        or (filters.unsigned and fields.author is None and fields.role == "user")
+    ):
+        return False
+    if filters.sessions is not None and fields.session not in filters.sessions:
+        return False
+    if filters.chunks is not None and point.id not in filters.chunks:
         return False
     if filters.since is not None and (fields.at is None or fields.at < filters.since):
         return False

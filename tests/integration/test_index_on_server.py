@@ -17,6 +17,7 @@ from appliance.store.index import nodes
 from appliance_models import HashEmbedder
 from tests import qdrant_server
 from tests.engines import engine_of
+from tests.people_exports import slack, write_exports
 from tests.qdrant_server import QdrantServer
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
@@ -81,6 +82,38 @@ def test_a_memory_on_a_server_answers_as_one_in_its_folder(
         assert one.score == pytest.approx(other.score, abs=0.02)
     assert (status.points, status.expected, status.trouble) == (5, 5, "")
     assert server.collections() == [status.collection]
+
+
+@pytest.mark.slow
+def test_filters_by_person_tag_and_attachment_hold_on_a_server(
+    server: QdrantServer, home: Path, tmp_path: Path
+) -> None:
+    exports = write_exports(tmp_path / "exports")
+    for name, number in (("one", 1), ("two", 2)):
+        slack(tmp_path / name, (f"U{number}", "Ben", f"ben{number}@b.example"), channel=name)
+    assistant = written(tmp_path / "assistant.jsonl", (KEPT,))
+    with opened(home) as memory:
+        for path in (exports, tmp_path / "one", tmp_path / "two", assistant):
+            memory.ingest(path)
+        memory.embed_pending()
+        ids = {one.value: person.id for person in memory.people.list() for one in person.identities if one.kind == "id"}
+        launch, market, parrot = memory.search("launch", min_score=0, limit=50).hits[0], "market at nine", "the parrot"
+        memory.sessions.get(launch.session_id).tag(["work"])
+
+        def texts(query: str, **filters: Any) -> set[str]:
+            return {hit.text for hit in memory.search(query, min_score=0, limit=50, mode="dense", **filters)}
+
+        # Both are called Ben: only the sessions tell them apart.
+        assert texts("launch", authors=[ids["T1/U1"]]) == {"Message of U1 about the launch"}
+        assert texts("launch", authors=[ids["T1/U2"]]) == {"Message of U2 about the launch"}
+        assert "Yes, the parrot is fine." in texts(parrot, authors=["me"])
+        assert KEPT in texts(market, authors=["me"])
+        assert KEPT not in texts(market, authors=["Mum"]) != set()
+        assert texts(parrot, participants=["Mum", "me"]) == {
+            "Did you feed the parrot on Sunday?", "Yes, the parrot is fine.", "And call the plumber, the sink drips.",
+        }  # fmt: skip
+        assert texts("anything", tags=["work"]) == {launch.text}
+        assert texts("anything", has=["image"]) == set()
 
 
 @pytest.mark.slow

@@ -67,6 +67,13 @@ def test_one_person_is_shown_with_evidence_sources_and_what_is_asked(filled: App
     assert details.recalled >= 2 and details.asked_about[0].message_id == hit.message_id
 
 
+def test_machines_stand_behind_people(memory: Appliance, tmp_path: Path) -> None:
+    sent = [("Alerts", "no-reply@bank.example", "Alert", f"Your balance is {number}.") for number in range(3)]
+    memory.ingest(mailbox(tmp_path / "mail.mbox", [*sent, *MAILS]))
+    assert [(one.name, one.automated) for one in memory.people.list()][-1] == ("Alerts", True)
+    assert sum(one.automated for one in memory.people.list()) == 1
+
+
 def test_people_in_the_address_book_alone_are_listed_on_demand(memory: Appliance, tmp_path: Path) -> None:
     book = write_exports(tmp_path / "exports") / "contacts.vcf"
     report = memory.ingest(book)
@@ -140,7 +147,7 @@ def test_a_filter_by_person_holds_in_the_archive(filled: Appliance, tmp_path: Pa
 
 
 def test_a_question_names_a_person_by_an_alias(filled: Appliance) -> None:
-    hits = filled.search("what did Mum say about the boiler", min_score=0)
+    hits = filled.search("does Mum know about the boiler", min_score=0)
     assert hits[0].text == "The boiler man comes on Friday at noon." and hits[0].author == "Helga Brandt"
     assert hits[0].why["score"]["author"] > 0
     assert all(
@@ -197,6 +204,12 @@ def test_two_people_may_be_kept_apart(memory: Appliance, tmp_path: Path) -> None
     assert memory.people.list().proposals == ()
     memory.people.merge(proposal.a, proposal.b)
     assert len(memory.people.list()) == 1
+
+
+def test_a_name_of_an_account_is_no_identity_and_the_account_is_named(filled: Appliance) -> None:
+    with pytest.raises(NotFound, match="no identity 'Helga Brandt'") as refused:
+        filled.people.split("Mum", ["Helga Brandt"])
+    assert refused.value.hint == "An account is called so. Name the account: helga@brandt.example."
 
 
 def test_a_name_is_given_and_taken_back(filled: Appliance) -> None:

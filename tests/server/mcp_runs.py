@@ -26,11 +26,12 @@ READER = {
     "memory_timeline",
     "memory_sessions",
     "memory_facts",
+    "memory_overview",
     "memory_people",
     "memory_status",
 }
 WRITER = {"memory_add", "memory_forget"}
-TEN = READER | WRITER
+TOOLS = READER | WRITER
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ from appliance.server.access.grants import OWNER, Grant, Service
 from appliance.server.mcp.streamable_http import build_application
 from appliance.settings import ServerSettings
 from tests.engines import engine_of
-from tests.server.mcp_runs import READER, TEN, Caller, speak
+from tests.server.mcp_runs import READER, TOOLS, Caller, speak
 from tests.waits import until
 
 pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
@@ -100,7 +100,7 @@ def shared(memory: Appliance) -> Appliance:
 @pytest.mark.parametrize("mount", [False, True])
 def test_the_sdk_s_client_lists_and_calls_every_tool(memory: Appliance, mode: str, mount: bool) -> None:
     async def work(caller: Caller) -> None:
-        assert {tool.name for tool in (await caller.client.list_tools()).tools} == TEN
+        assert {tool.name for tool in (await caller.client.list_tools()).tools} == TOOLS
         stored = await caller.call("memory_add", text="Der Käse 🧀 ist alle")
         again = await caller.call("memory_add", text="Ja", role="assistant")
         assert again["session"] == stored["session"]

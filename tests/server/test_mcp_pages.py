@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from appliance import Appliance
 from appliance.errors import UsageError
 from appliance.server.access.grants import OWNER
-from appliance.server.mcp import pagination, read_tools, rendering, schemas, timeline
+from appliance.server.mcp import pagination, read_tools, rendering, results, schemas, timeline
 from appliance.server.mcp.access import McpAccess
 from appliance_models import HashEmbedder
 from tests.examples import examples
@@ -45,7 +45,7 @@ def reach(memory: Appliance) -> McpAccess:
     return McpAccess(memory, OWNER, "here")
 
 
-def bounded(given: schemas.ToolResult) -> None:
+def bounded(given: results.ToolResult) -> None:
     assert len(rendering.RENDERERS[type(given)](given)) <= pagination.ANSWER_CHARACTERS
     assert pagination.json_length(given) <= pagination.ANSWER_CHARACTERS
 
@@ -213,6 +213,6 @@ def test_schemas_name_every_bound() -> None:
         "type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "Hits a page.",
     }  # fmt: skip
     assert built["properties"]["query"]["maxLength"] == schemas.MAX_QUERY_CHARACTERS and built["required"] == ["query"]
-    inner = schemas.schema(schemas.TimelineResult)
+    inner = schemas.schema(results.TimelineResult)
     assert set(inner["$defs"]) == {"TimelineSpan", "SessionLine", "MessageLine"}
     assert msgspec.json.encode(inner)

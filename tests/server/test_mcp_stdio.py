@@ -17,7 +17,7 @@ from appliance import Appliance
 from appliance.engine.engine import Engine
 from appliance.errors import HomeLocked
 from appliance.server.mcp.memory_lease import MemoryLease
-from tests.server.mcp_runs import READER, ROOT, TEN, Caller, over_pipes
+from tests.server.mcp_runs import READER, ROOT, TOOLS, Caller, over_pipes
 from tests.waits import until
 
 INITIALIZE = {
@@ -65,7 +65,7 @@ def answers(stdout: bytes) -> dict[int, Any]:
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 def test_the_sdk_s_client_lists_and_calls_every_tool(mode: str) -> None:
     async def work(caller: Caller) -> None:
-        assert {tool.name for tool in (await caller.client.list_tools()).tools} == TEN
+        assert {tool.name for tool in (await caller.client.list_tools()).tools} == TOOLS
         stored = await caller.call("memory_add", text=NOT_ENGLISH)
         assert (await caller.call("memory_search", query="Käse"))["hits"][0]["id"] == stored["id"]
         assert (await caller.call("memory_get", ids=[stored["id"]]))["messages"][0]["text"] == NOT_ENGLISH

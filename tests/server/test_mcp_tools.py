@@ -1,4 +1,4 @@
-"""What an assistant gets from the ten tools, and what it is told when something can't be."""
+"""What an assistant gets from the tools, and what it is told when something can't be."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from appliance import Appliance
 from appliance.retrieval import confidence
 from appliance.server.access.grants import Grant
 from appliance_models import DEFAULT_MODEL
-from tests.server.mcp_runs import READER, TEN, Caller, talk
+from tests.server.mcp_runs import READER, TOOLS, Caller, talk
 
 READING = Grant("reader", user_id="me", namespace="", read_only=True)
 
@@ -40,7 +40,7 @@ def test_ten_tools_say_what_they_do_and_what_they_may_change(memory: Appliance) 
     async def work(caller: Caller) -> None:
         listed = await caller.client.list_tools()
         tools = {tool.name: tool for tool in listed.tools}
-        assert set(tools) == TEN
+        assert set(tools) == TOOLS
         for name, tool in tools.items():
             Draft202012Validator.check_schema(tool.input_schema)
             Draft202012Validator.check_schema(tool.output_schema)

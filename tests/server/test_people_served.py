@@ -86,5 +86,7 @@ def test_an_assistant_is_told_of_nobody_from_withheld_conversations(filled: Appl
         listed = await caller.call("memory_people")
         assert {one["name"]: one["messages"] for one in listed["people"]} == {"Mum": 1, "Ana Silva": 2}
         assert "no person" in await caller.refused("memory_people", action="show", person="Ben Carter")
+        for query in ("everything Ben wrote", "what did Ben say about the release"):
+            assert "Carter" not in repr(await caller.call("memory_search", query=query, weak=True))
 
     talk(filled, work)

@@ -10,9 +10,10 @@ from textual.events import Key
 from textual.widgets import Input, Static
 
 from appliance import Appliance
+from appliance.requests.typed_filters import SearchFilters, extract_filters, since_date, until_date
 from appliance.types.labels import FEATURE_LABELS
 from appliance_models import HashEmbedder
-from appliance_tui.filters import SearchFilters, extract_filters, partial_filter, since_date, until_date
+from appliance_tui.filters import partial_filter
 from appliance_tui.screens.explanation import ExplanationScreen, _score_lines
 from appliance_tui.screens.help import HelpScreen
 from appliance_tui.screens.picker import PickerScreen
@@ -239,6 +240,7 @@ def test_what_lands_while_one_looks_is_found_without_a_key(filled: Path, tmp_pat
         ("source:slack", "source:slack", SearchFilters()),
         ('author:ana author:"Ben Weber" x', "x", SearchFilters(authors=("ana", "Ben Weber"))),
         ('user:"ana maria" role:user x', "x", SearchFilters(user="ana maria", roles=("user",))),
+        ("with:ben with:mum x", "x", SearchFilters(participants=("ben", "mum"))),
         ("http://a.b:80 c", "http://a.b:80 c", SearchFilters()),
         ("resource:slack x", "resource:slack x", SearchFilters()),
         ("a since:2024 b until:2024-02 c", "a b c", SearchFilters(since="2024", until="2024-02")),
@@ -252,6 +254,7 @@ def test_years_and_months_are_whole() -> None:
     assert (since_date("2024"), until_date("2024")) == ("2024-01-01", "2024-12-31")
     assert (since_date("2024-02"), until_date("2024-02")) == ("2024-02-01", "2024-02-29")
     assert (since_date("2024-02-03"), until_date("2024-13")) == ("2024-02-03", "2024-13")
+    assert (since_date("today"), until_date("today")) == ("today", "today")
     assert partial_filter("bread source:wh") == ("source", "wh") and partial_filter("bread") is None
 
 

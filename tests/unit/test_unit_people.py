@@ -6,7 +6,7 @@ import pytest
 
 from appliance.memory.people import names
 from appliance.memory.people.linking import Links, link
-from appliance.memory.people.proposals import propose
+from appliance.memory.people.proposals import is_automated, propose
 from appliance.store import identities
 from appliance.store.people import PersonDecision, StoredPerson, to_node
 from appliance.store.profiles import AuthorUse, Profile
@@ -84,6 +84,23 @@ def test_short_forms_of_a_name() -> None:
     assert names.resembles("Robert Carter", "Robert Silva") is None
     assert names.is_in_address("Helga Brandt", "hbrandt7@web.example")
     assert not names.is_in_address("Helga Brandt", "info@web.example")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "machine"),
+    [
+        ("address", "noreply@facebookmail.com", True), ("address", "no-reply+abc@x.example", True),
+        ("address", "alert@bank.example", True), ("address", "notifications@tracker.example", True),
+        ("address", "MAILER-DAEMON@x.example".casefold(), True), ("address", "newsletter-de@x.example", True),
+        ("address", "helga@b.example", False), ("address", "alertina@b.example", False),
+        ("address", "info@b.example", False), ("handle", "@weather_bot", True), ("handle", "@WeatherBot", True),
+        ("handle", "@talbot", False), ("name", "Summary Bot", True), ("name", "Bot", False),
+        ("name", "Ana Talbot", False),
+        ("name", "helga@b.example", None), ("id", "T1/U1", None),
+    ],
+)  # fmt: skip
+def test_what_a_machine_writes_from(kind: str, value: str, machine: bool | None) -> None:
+    assert names.is_machine(kind, value) is machine
 
 
 # --- linking ----------------------------------------------------------------------------------------------
@@ -193,6 +210,20 @@ def test_who_is_in_all_conversations_of_two_is_me() -> None:
     assert own(link([], three, [])) == set()
 
 
+def test_one_with_another_full_name_than_mine_is_not_me() -> None:
+    mail = account(1, "mail", ("address", "i@b.example"), me=True)
+    mine = AuthorUse(9, "mail", "Ada Quill", (1,))
+    chats = [AuthorUse(1, "signal", "Alice Example"), AuthorUse(1, "signal", "Ben"),
+             AuthorUse(2, "signal", "Alice Example"), AuthorUse(2, "signal", "Cem")]  # fmt: skip
+    assert own(link([mail], [mine, *chats], [])) == {"Ada Quill"}
+    assert own(link([], chats, [], "Ada Quill")) == set()
+    for name in ("Ada", "A. Quill", "Sunny", "Ada Quill-Meier"):
+        renamed = [AuthorUse(use.session, use.source, use.author.replace("Alice Example", name)) for use in chats]
+        assert own(link([mail], [mine, *renamed], [])) == {"Ada Quill", name}
+    others = [AuthorUse(use.session + 5, "discord", use.author.replace("Alice Example", "Eve Moss")) for use in chats]
+    assert own(link([], [*chats, *others], [])) == set(), "one of both is another person, and nothing says which"
+
+
 def test_what_a_person_decides_goes_before_the_exports() -> None:
     accounts = [account(1, "telegram", ("id", "user1"), me=True), account(2, "telegram", ("id", "user2"))]
     uses = [AuthorUse(1, "telegram", "Ana", (1,)), AuthorUse(1, "telegram", "Ben", (2,))]
@@ -262,6 +293,18 @@ def test_weaker_signs_are_proposed_with_their_reasons() -> None:
     assert reasons(dotted, uses) == ["h.brandt@gmail.com and hbrandt+x@gmail.com may be one mailbox"]
     (reason,) = reasons([], [AuthorUse(1, "signal", "Bob Carter"), AuthorUse(2, "discord", "Robert Carter")])
     assert "short form" in reason
+
+
+def test_names_that_differ_in_spelling_are_both_shown() -> None:
+    assert reasons([], [AuthorUse(1, "irc", "ben"), AuthorUse(2, "irc", "ben_")]) == ["the names ben and ben_, in irc"]
+
+
+def test_a_machine_is_no_person_of_the_same_name() -> None:
+    tracker = account(1, "mail", ("address", "noreply@t.example"))
+    uses = [AuthorUse(1, "mail", "Helga Brandt", (1,)), AuthorUse(2, "telegram", "Helga Brandt")]
+    assert reasons([tracker], uses) == []
+    people = {one.name: is_automated(one) for one in stored(link([tracker], uses[:1], []))}
+    assert people == {"Helga Brandt": True}
 
 
 def test_what_was_kept_apart_is_not_proposed_again() -> None:

@@ -144,6 +144,14 @@ def place_note(preview: ErasurePreview) -> str:
     return f"Found also in {', '.join(others)}." if others else ""
 
 
+def author_note(preview: ErasurePreview) -> str:
+    """Under which names the messages were written, if an author was named; empty otherwise."""
+    names = ", ".join(f"{name or '(no name)'} ({count:,})" for name, count in preview.authors.items())
+    return " ".join(
+        (*(f"{note}." for note in preview.notes), *([f"Written under the names {names}."] if names else []))
+    )
+
+
 def echo_note(preview: ErasurePreview, *, included: bool) -> str:
     """What else says it; empty if nothing does."""
     if not preview.echoes:

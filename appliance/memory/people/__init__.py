@@ -16,10 +16,11 @@ from itertools import islice
 from appliance import requests as r
 from appliance.errors import NotFound, UsageError
 from appliance.memory.people import derivation, linking
-from appliance.memory.people.proposals import propose
+from appliance.memory.people.proposals import is_automated, propose
 from appliance.store import identities, people_figures
 from appliance.store import people as store
 from appliance.store.database import Database
+from appliance.store.lexical import fold
 from appliance.store.messages import message_id
 from appliance.store.people import Node, PersonDecision, StoredPerson
 from appliance.store.people_figures import CountedSessions, Figures
@@ -95,7 +96,7 @@ class PeopleService:
         _, apart = linking.constraints(store.decisions(db, scope))
         people = [_to_person(one, figures.get(one.key, _NO_FIGURES)) for one in found]
         shown = [one for one in people if one.messages or request.everyone]
-        shown.sort(key=lambda one: (-one.messages, one.last is None, one.name.casefold(), one.id))
+        shown.sort(key=lambda one: (one.automated, -one.messages, one.last is None, one.name.casefold(), one.id))
         listed = {one.id for one in shown}
         proposals = propose(found, apart, figures.keys())
         return PeopleList(
@@ -170,7 +171,7 @@ class PeopleService:
             if not others or any(other.key == person.key for other in others):
                 raise NotFound(
                     f"{_label(person)} has no identity {request.identities[0]!r}.",
-                    hint="'people show' lists the identities of a person.",
+                    hint=_hint_of_accounts(person, request.identities[0]),
                 )
             parted = {node for other in others for node in _nodes(other)}
             rest = _nodes(person)
@@ -272,6 +273,15 @@ def _matching_nodes(person: StoredPerson, value: str) -> list[Node]:
     ]
 
 
+def _hint_of_accounts(person: StoredPerson, value: str) -> str:
+    """What to name in place of a name that is only what an account is called."""
+    sources = {one.source for one in person.bare if fold(one.value) == fold(value)}
+    accounts = [one.value for one in person.identities if one.source in sources and one not in person.bare]
+    if not accounts:
+        return "'people show' lists the identities of a person."
+    return f"An account is called so. Name the account: {' or '.join(accounts)}."
+
+
 def _label(person: StoredPerson) -> str:
     return f"{person.name} ({store.public_id(person.key)})"
 
@@ -290,4 +300,5 @@ def _to_person(person: StoredPerson, figures: Figures) -> Person:
         figures.sessions,
         _iso(figures.first),
         _iso(figures.last),
+        is_automated(person),
     )

@@ -303,8 +303,30 @@ def _me_nodes(
             if fold(use.author) == fold(own_name) and not use.profiles and (node := authors[use.session, use.author])
         }  # fmt: skip
     said = {use.source for use in graph.uses if any(graph.profiles[key].me for key in use.profiles)}
-    found |= set(_common_partners(graph.uses, joined, authors, said))
-    return sorted(found)
+    partners = set(_common_partners(graph.uses, joined, authors, said))
+    # Exports of several people may lie side by side: what is only inferred must fit what is known and inferred else.
+    known = {node: _names_of_node(graph, joined, authors, node) for node in found | partners}
+    known[("", "name", "")] = [own_name]
+    return sorted(found | {node for node in partners if not _is_another(known, node)})
+
+
+def _names_of_node(
+    graph: _Graph, joined: _Components, authors: Mapping[tuple[int, str], Node | None], node: Node
+) -> list[str]:
+    """The names under which the person with a node wrote."""
+    root = joined.root(node)
+    of_person = (
+        use.author for use in graph.uses
+        if (other := authors[use.session, use.author]) is not None and joined.root(other) == root
+    )  # fmt: skip
+    return list(dict.fromkeys(of_person))[:MAX_COMPARED_NAMES]
+
+
+def _is_another(known: Mapping[Node, Sequence[str]], node: Node) -> bool:
+    """Whether the full name of a node is not that of another node. A nickname may be anybody's."""
+    others = [name for other, called in known.items() if other != node for name in called if names.is_full(name)]
+    own = [name for name in known[node] if names.is_full(name)]
+    return any(names.contradicts(a, b) for a in own for b in others)
 
 
 def _common_partners(

@@ -107,6 +107,24 @@ def resembles(a: str, b: str) -> str | None:
     return None
 
 
+_MACHINE_MAILBOX = re.compile(
+    r"(?:no|do-?not|dont)[-._]?reply.*|mailer-?daemon|postmaster|(?:auto|bounces?|notify|notifications?|alerts?"
+    r"|news-?letters?|updates?)(?:[-._+].*)?"
+)
+_MACHINE_HANDLE = re.compile(r".*(?:_bot|Bot|-bot|\[bot\])")
+
+
+def is_machine(kind: str, value: str) -> bool | None:
+    """Whether an identity is one of a machine: a mailbox that takes no answer, the user name of a bot, a name that ends
+    in "Bot". None if identities of its kind do not tell."""
+    if kind == "address":
+        return _MACHINE_MAILBOX.fullmatch(value.partition("@")[0]) is not None
+    if kind == "handle":
+        return _MACHINE_HANDLE.fullmatch(value) is not None
+    parts = name_parts(value) if kind == "name" else ()
+    return None if not parts else len(parts) > 1 and parts[-1] == "bot"
+
+
 def is_in_address(name: str, address: str) -> bool:
     """Whether an address is made of a full name: helga.brandt@, hbrandt@."""
     parts = name_parts(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from appliance.memory.people import names
@@ -38,12 +38,27 @@ def propose(
         a, b = by_key[pair[0]], by_key[pair[1]]
         if first == second or not {first, second} & set(active) or _are_two_accounts(a, b):
             continue
+        if is_automated(a) != is_automated(b):
+            continue
         if split and any(frozenset((x, y)) in split for x in _nodes(a) for y in _nodes(b)):
             continue
         if pair not in reasons or weight < reasons[pair][0]:
             reasons[pair] = (weight, reason)
     best = sorted(reasons.items(), key=lambda item: (item[1][0], item[0]))[:MAX_PROPOSALS]
     return tuple(PersonProposal(public_id(a), public_id(b), reason) for (a, b), (_, reason) in best)
+
+
+def is_automated(person: StoredPerson) -> bool:
+    """Whether a machine writes, as far as addresses and user names tell, or else names."""
+    told = {kind: [names.is_machine(kind, value) for value in values] for kind, values in _values(person).items()}
+    accounts = told["address"] + told["handle"]
+    return all(accounts) if accounts else any(told["name"])
+
+
+def _values(person: StoredPerson) -> Mapping[str, Sequence[str]]:
+    return {
+        kind: [one.value for one in person.identities if one.kind == kind] for kind in ("address", "handle", "name")
+    }
 
 
 def _nodes(person: StoredPerson) -> list[Node]:
@@ -75,10 +90,15 @@ def _resemblances(people: Sequence[StoredPerson]) -> Iterator[_Resemblance]:
                 by_family[parts[-1]].append((key, name))
     sources = {person.key: {one.source for one in person.identities} for person in people}
     for group in by_name.values():
-        for (a, name), (b, _) in _pairs(group):
+        for (a, name), (b, other) in _pairs(group):
             among = sorted(sources[a] | sources[b])
             where = f"{', '.join(among[:-1])} and {among[-1]}" if len(among) > 1 else among[0]
-            yield (1 if names.is_full(name) else 4), a, b, f"the same name, {name}, in {where}"
+            alike = (
+                f"the same name, {name}"
+                if fold(name) == fold(other)
+                else f"the names {' and '.join(sorted((name, other)))}"
+            )
+            yield (1 if names.is_full(name) else 4), a, b, f"{alike}, in {where}"
     for group in by_family.values():
         for (a, first), (b, second) in _pairs(group):
             if reason := names.resembles(first, second):

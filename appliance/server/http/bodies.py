@@ -382,7 +382,7 @@ class PersonNameBody(ScopedBody):
 
 
 class ForgetBody(ScopedBody):
-    """A selection to erase for good; ids, source, query, title, author, since and until narrow each other."""
+    """A selection to erase for good; all but everything, with_echoes and dry_run narrow each other."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -393,6 +393,7 @@ class ForgetBody(ScopedBody):
                 {"required": ["query"]},
                 {"required": ["title"]},
                 {"required": ["author"]},
+                {"required": ["author_name"]},
                 {"required": ["since"]},
                 {"required": ["until"]},
                 {"required": ["everything"], "properties": {"everything": {"const": True}}},
@@ -408,7 +409,11 @@ class ForgetBody(ScopedBody):
         "", description="Exact words, in messages, authors, titles, metadata, names of files and facts."
     )
     title: Text = Field("", description="Words of the titles of conversations.")
-    author: Text = Field("", description="An author's name, or a part of it.")
+    author: Text = Field(
+        "",
+        description="A person, as in a search: an id (p3), or any name or part of one; with all of the person's names.",
+    )
+    author_name: Text = Field("", description="An author's name as it is written, or a part of it.")
     since: DateText | None = None
     until: DateText | None = Field(None, description="A date includes the whole day.")
     everything: bool = Field(False, description="The user's whole memory, if nothing else is selected.")

@@ -6,7 +6,7 @@ The functions build the values; the dataclasses describe them in the OpenAPI doc
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -279,7 +279,8 @@ class ErasurePreviewAnswer:
     outside of the memory that contain it and are not changed. ``found_in`` are the places where the words of a query
     were looked for, with the number of messages that each leads to. ``echoes`` would still say it: near copies, answers
     that repeat it, other messages, summaries and facts; ``with_echoes`` erases them too. ``contacts`` counts entries of
-    address books."""
+    address books. If an author was named, ``authors`` are the names that its messages were written under ("" for none),
+    with their numbers, and ``notes`` say where a name is that of several people, or whose it may be."""
 
     messages: tuple[str, ...]
     sessions: tuple[str, ...]
@@ -290,6 +291,8 @@ class ErasurePreviewAnswer:
     found_in: Mapping[str, int]
     echoes: Sequence[EchoAnswer]
     contacts: int = 0
+    authors: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

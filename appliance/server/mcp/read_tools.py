@@ -1,4 +1,4 @@
-"""The read-only tools except the timeline: search, context, get, sessions, facts and status."""
+"""The read-only tools except the timeline and the overviews: search, context, get, sessions, facts and status."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from appliance import __version__
 from appliance.context import render
 from appliance.errors import NotFound, UsageError
-from appliance.server.mcp import pagination, rendering, schemas
+from appliance.server.mcp import pagination, rendering, results, schemas
 from appliance.server.mcp.pagination import NAME_CHARACTERS, TITLE_CHARACTERS, shorten
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ MAX_COUNTED_SESSIONS = 1_000
 # --- messages: an index, the full text --------------------------------------------
 
 
-def search(access: McpAccess, arguments: schemas.SearchArguments) -> schemas.SearchResult:
+def search(access: McpAccess, arguments: schemas.SearchArguments) -> results.SearchResult:
     """An index of the messages that match best."""
     digest = pagination.query_digest(
         "search",
@@ -93,18 +93,17 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> schemas.Sea
     count = pagination.count_fitting(lines, rendering.render_message_line)
     is_cut = count < len(lines)
     next_start = readable[count - 1].rank if is_cut else start + arguments.limit
-    notes = [shorten(note, MAX_NOTE_CHARACTERS) for note in hits.notes[:MAX_NOTES]]
-    return schemas.SearchResult(
+    return results.SearchResult(
         query=shorten(arguments.query),
         hits=lines[:count],
         found=hits.found,
         weaker=0 if hits.hits else hits.total,
-        notes=notes,
+        notes=short_notes(hits.notes),
         next=pagination.encode_cursor(digest, next_start) if is_cut or hits.more else "",
     )
 
 
-def get(access: McpAccess, arguments: schemas.GetArguments) -> schemas.GetResult:
+def get(access: McpAccess, arguments: schemas.GetArguments) -> results.GetResult:
     """Messages in full, as many as an answer holds."""
     ids = list(dict.fromkeys(arguments.ids))
     digest = pagination.query_digest("get", *ids)
@@ -121,7 +120,7 @@ def get(access: McpAccess, arguments: schemas.GetArguments) -> schemas.GetResult
     parts, next_position = read_parts(access, fetch, len(ids), position or (0, 0, 0))
     if not parts and position is None:
         raise NotFound(f"There is no message {', '.join(missing)}.", hint="memory_search gives the ids of messages.")
-    return schemas.GetResult(
+    return results.GetResult(
         messages=parts,
         missing=missing,
         left=len(ids) - next_position[0] if next_position else 0,
@@ -129,14 +128,14 @@ def get(access: McpAccess, arguments: schemas.GetArguments) -> schemas.GetResult
     )
 
 
-def transcript(access: McpAccess, reference: str, cursor: str = "") -> schemas.GetResult:
+def transcript(access: McpAccess, reference: str, cursor: str = "") -> results.GetResult:
     """A session in full, page by page."""
     info = access.readable_session(reference)
     messages = access.messages(info, records=False)
     digest = pagination.query_digest("transcript", info.id)
     position = cast("ReadPosition | None", pagination.decode_cursor(cursor, digest, READ_POSITION_TYPES)) or (0, 0, 0)
     parts, next_position = read_parts(access, lambda number: (messages[number], info), len(messages), position)
-    return schemas.GetResult(
+    return results.GetResult(
         messages=parts,
         left=len(messages) - next_position[0] if next_position else 0,
         next=pagination.encode_cursor(digest, *next_position) if next_position else "",
@@ -145,7 +144,7 @@ def transcript(access: McpAccess, reference: str, cursor: str = "") -> schemas.G
 
 def read_parts(
     access: McpAccess, fetch: Callable[[int], tuple[Message, SessionInfo] | None], count: int, position: ReadPosition
-) -> tuple[list[schemas.MessagePart], ReadPosition | None]:
+) -> tuple[list[results.MessagePart], ReadPosition | None]:
     """Full texts of messages, as many as an answer holds. They count as recalled.
 
     Args:
@@ -163,7 +162,7 @@ def read_parts(
     first, offset, expected_checksum = position
     if first and first >= count:
         raise UsageError("The cursor points beyond the last message.", hint="Leave it out to start again.")
-    parts: list[schemas.MessagePart] = []
+    parts: list[results.MessagePart] = []
     remaining = pagination.PAGE_CHARACTERS
     next_position: ReadPosition | None = None
     for number in range(first, count):
@@ -189,14 +188,14 @@ def read_parts(
     return parts, next_position
 
 
-def context(access: McpAccess, arguments: schemas.ContextArguments) -> schemas.ContextResult:
+def context(access: McpAccess, arguments: schemas.ContextArguments) -> results.ContextResult:
     """The context for a question, as text."""
     session_id = access.readable_session(arguments.session).id if arguments.session else None
     result = access.memory.context(
         arguments.query, session_id=session_id, user_id=access.user, namespace=access.namespace, budget=arguments.budget
     )
     ids = [item.message_id for layer in result.layers for item in layer.items]
-    return schemas.ContextResult(
+    return results.ContextResult(
         query=shorten(arguments.query),
         tokens=result.tokens,
         budget=result.budget,
@@ -204,14 +203,14 @@ def context(access: McpAccess, arguments: schemas.ContextArguments) -> schemas.C
         text=result.text,
         ids=list(dict.fromkeys(ids)),
         left_out=len(result.dropped),
-        notes=[shorten(note, MAX_NOTE_CHARACTERS) for note in result.notes[:MAX_NOTES]],
+        notes=short_notes(result.notes),
     )
 
 
 # --- sessions -----------------------------------------------------------------------------------------------
 
 
-def sessions(access: McpAccess, arguments: schemas.SessionsArguments) -> schemas.SessionsResult:
+def sessions(access: McpAccess, arguments: schemas.SessionsArguments) -> results.SessionsResult:
     """Sessions, last active first; or one session with its summary."""
     if arguments.session:
         info = access.session(arguments.session)
@@ -221,8 +220,10 @@ def sessions(access: McpAccess, arguments: schemas.SessionsArguments) -> schemas
         text = summaries[0].text if summaries else ""
         end = pagination.find_page_end(text, 0, pagination.PAGE_CHARACTERS - 1_000, str)
         more = f" … ({len(text) - end:,} more characters: 'appliance summaries' has all)" if end < len(text) else ""
-        return schemas.SessionsResult(sessions=[session_line(info)], summary=text[:end] + more)
-    digest = pagination.query_digest("sessions", arguments.title, *_time_range(arguments), arguments.source)
+        return results.SessionsResult(sessions=[session_line(info)], summary=text[:end] + more)
+    digest = pagination.query_digest(
+        "sessions", arguments.title, *_time_range(arguments), arguments.source, arguments.tags
+    )
     position = cast("tuple[str] | None", pagination.decode_cursor(arguments.cursor, digest, (str,)))
     page = access.memory.sessions.list(
         user_id=access.user,
@@ -231,6 +232,7 @@ def sessions(access: McpAccess, arguments: schemas.SessionsArguments) -> schemas
         since=arguments.since or None,
         until=arguments.until or None,
         title=arguments.title,
+        tags=arguments.tags,
         limit=arguments.limit,
         after=position[0] if position else None,
     )
@@ -238,13 +240,13 @@ def sessions(access: McpAccess, arguments: schemas.SessionsArguments) -> schemas
     # The store's cursors point behind whole pages, so a page that is too long is fetched again with fewer sessions.
     if (count := pagination.count_fitting(lines, rendering.render_session)) < len(lines):
         return sessions(access, msgspec.structs.replace(arguments, limit=count))
-    return schemas.SessionsResult(sessions=lines, next=pagination.encode_cursor(digest, page.next) if page.next else "")
+    return results.SessionsResult(sessions=lines, next=pagination.encode_cursor(digest, page.next) if page.next else "")
 
 
 # --- facts ---------------------------------------------------------------------------------------------------
 
 
-def facts(access: McpAccess, arguments: schemas.ReadFactsArguments | schemas.FactsArguments) -> schemas.FactsResult:
+def facts(access: McpAccess, arguments: schemas.ReadFactsArguments | schemas.FactsArguments) -> results.FactsResult:
     """Facts about the person: those that hold, contradictions, or the history of one fact."""
     user, namespace, memory_facts = access.user, access.namespace, access.memory.facts
     selected: Sequence[Fact]
@@ -265,7 +267,7 @@ def facts(access: McpAccess, arguments: schemas.ReadFactsArguments | schemas.Fac
     lines = [fact_line(fact) for fact in selected[start:]]
     count = pagination.count_fitting(lines, rendering.render_fact)
     left = len(lines) - count
-    return schemas.FactsResult(
+    return results.FactsResult(
         facts=lines[:count],
         left=left,
         pending=memory_facts.pending() if access.grant.is_owner else 0,
@@ -277,7 +279,7 @@ def facts(access: McpAccess, arguments: schemas.ReadFactsArguments | schemas.Fac
 # --- people --------------------------------------------------------------------------------------------------
 
 
-def people(access: McpAccess, arguments: schemas.ReadPeopleArguments | schemas.PeopleArguments) -> schemas.PeopleResult:
+def people(access: McpAccess, arguments: schemas.ReadPeopleArguments | schemas.PeopleArguments) -> results.PeopleResult:
     """The people who wrote the messages, or one of them."""
     if arguments.action == "show" or (arguments.action == "list" and arguments.person):
         if not arguments.person:
@@ -293,7 +295,7 @@ def people(access: McpAccess, arguments: schemas.ReadPeopleArguments | schemas.P
     lines = [person_line(one) for one in found.people[start:]]
     count = pagination.count_fitting(lines, rendering.render_person)
     left = len(lines) - count
-    return schemas.PeopleResult(
+    return results.PeopleResult(
         people=lines[:count],
         same=[] if start else [_proposal_text(one) for one in found.proposals[:MAX_PROPOSALS]],
         left=left,
@@ -301,8 +303,8 @@ def people(access: McpAccess, arguments: schemas.ReadPeopleArguments | schemas.P
     )
 
 
-def _person_result(found: PersonDetails) -> schemas.PeopleResult:
-    return schemas.PeopleResult(
+def _person_result(found: PersonDetails) -> results.PeopleResult:
+    return results.PeopleResult(
         people=[person_line(found.person, MAX_ALIASES_SHOWN)],
         same=[_proposal_text(one) for one in found.proposals[:MAX_PROPOSALS]],
         evidence=[shorten(words, 2 * TITLE_CHARACTERS) for words in found.evidence[:MAX_PROPOSALS]],
@@ -317,9 +319,9 @@ def _person_result(found: PersonDetails) -> schemas.PeopleResult:
     )
 
 
-def person_line(person: Person, aliases: int = MAX_ALIASES) -> schemas.PersonLine:
+def person_line(person: Person, aliases: int = MAX_ALIASES) -> results.PersonLine:
     also = dict.fromkeys(one.value for one in person.identities if one.value != person.name)
-    return schemas.PersonLine(
+    return results.PersonLine(
         id=person.id,
         name=shorten(person.name, NAME_CHARACTERS),
         messages=person.messages,
@@ -327,6 +329,7 @@ def person_line(person: Person, aliases: int = MAX_ALIASES) -> schemas.PersonLin
         first=person.first or "",
         last=person.last or "",
         me=person.me,
+        automated=person.automated,
         also=[shorten(value, NAME_CHARACTERS) for value in list(also)[:aliases]],
     )
 
@@ -338,7 +341,7 @@ def _proposal_text(proposal: PersonProposal) -> str:
 # --- status --------------------------------------------------------------------------------------------------
 
 
-def status(access: McpAccess, arguments: schemas.StatusArguments) -> schemas.StatusResult:
+def status(access: McpAccess, arguments: schemas.StatusArguments) -> results.StatusResult:
     """Health and counts: of the whole memory for its owner, else of what the caller may see."""
     full_status = access.memory.status()
     health = str(full_status["health"])
@@ -356,7 +359,7 @@ def status(access: McpAccess, arguments: schemas.StatusArguments) -> schemas.Sta
         counted_scope = f"the latest {MAX_COUNTED_SESSIONS:,} sessions" if page.next else "what this access may see"
         # The details may name other people and files.
         health = "ok" if health == "ok" else "busy, or in need of its owner: 'appliance status' says more"
-    return schemas.StatusResult(
+    return results.StatusResult(
         health=shorten(health, MAX_NOTE_CHARACTERS),
         user=access.user,
         namespace=access.namespace,
@@ -371,8 +374,12 @@ def status(access: McpAccess, arguments: schemas.StatusArguments) -> schemas.Sta
 # --- parts of answers ----------------------------------------------------------------------------------------
 
 
-def session_line(info: SessionInfo) -> schemas.SessionLine:
-    return schemas.SessionLine(
+def short_notes(notes: Sequence[str]) -> list[str]:
+    return [shorten(note, MAX_NOTE_CHARACTERS) for note in notes[:MAX_NOTES]]
+
+
+def session_line(info: SessionInfo) -> results.SessionLine:
+    return results.SessionLine(
         id=info.id,
         title=shorten(info.title or info.external_id, TITLE_CHARACTERS),
         source=info.format,
@@ -383,8 +390,8 @@ def session_line(info: SessionInfo) -> schemas.SessionLine:
     )
 
 
-def message_line(message: Message, *, is_current: bool = False) -> schemas.MessageLine:
-    return schemas.MessageLine(
+def message_line(message: Message, *, is_current: bool = False) -> results.MessageLine:
+    return results.MessageLine(
         id=message.id,
         session=message.session_id,
         who=shorten(message.who, NAME_CHARACTERS),
@@ -396,9 +403,9 @@ def message_line(message: Message, *, is_current: bool = False) -> schemas.Messa
     )
 
 
-def fact_line(fact: Fact) -> schemas.FactLine:
+def fact_line(fact: Fact) -> results.FactLine:
     message_ids = dict.fromkeys(quote.message_id for quote in fact.evidence[-MAX_EVIDENCE:])
-    return schemas.FactLine(
+    return results.FactLine(
         id=fact.id,
         text=shorten(fact.text, 2 * pagination.SNIPPET_CHARACTERS),
         kind=fact.kind,
@@ -412,8 +419,8 @@ def fact_line(fact: Fact) -> schemas.FactLine:
     )
 
 
-def _hit_line(hit: Hit) -> schemas.MessageLine:
-    return schemas.MessageLine(
+def _hit_line(hit: Hit) -> results.MessageLine:
+    return results.MessageLine(
         id=hit.message_id,
         session=hit.session_id,
         who=shorten(hit.who, NAME_CHARACTERS),
@@ -432,13 +439,13 @@ def _time_of(shown: Hit | Message) -> str:
     return "" if shown.time == "message" else shown.time
 
 
-def _message_part(message: Message, info: SessionInfo, start: int, limit: int) -> schemas.MessagePart:
+def _message_part(message: Message, info: SessionInfo, start: int, limit: int) -> results.MessagePart:
     names = [
         shorten(str(attachment.get("name") or "unnamed"), NAME_CHARACTERS)
         for attachment in message.metadata.get("attachments") or []
         if isinstance(attachment, dict)
     ]
-    empty_part = schemas.MessagePart(
+    empty_part = results.MessagePart(
         id=message.id,
         session=message.session_id,
         who=shorten(message.who, NAME_CHARACTERS),

@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from appliance.context import render
-from appliance.server.mcp import schemas
+from appliance.server.mcp import results
 
 
-def render_message_line(message: schemas.MessageLine) -> str:
+def render_message_line(message: results.MessageLine) -> str:
     """A message in an index."""
     similar = f" [{_plural(message.alike, 'similar message')}]" if message.alike else ""
     return _render_line(message, f"{message.session} {message.title}".rstrip()) + similar
 
 
-def _render_line(message: schemas.MessageLine, *location: str) -> str:
+def _render_line(message: results.MessageLine, *location: str) -> str:
     """A message in an index, with its session unless it stands under the session's heading."""
     marker = "> " if message.here else ""
     more = f" ({message.characters:,} characters)" if message.characters > len(message.text) else ""
@@ -23,14 +23,14 @@ def _render_line(message: schemas.MessageLine, *location: str) -> str:
     return marker + " | ".join(columns) + more
 
 
-def render_session(info: schemas.SessionLine) -> str:
+def render_session(info: results.SessionLine) -> str:
     span = " to ".join(dict.fromkeys(filter(None, (info.first[:10], info.last[:10])))) or "no time"
     return f"{info.id} | {info.title} | {info.source} | {_plural(info.messages, 'message')} | {span}" + (
         " | pinned" if info.pinned else ""
     )
 
 
-def render_fact(record: schemas.FactLine) -> str:
+def render_fact(record: results.FactLine) -> str:
     span = (f" since {record.since[:10]}" if record.since else "") + (
         f" until {record.until[:10]}" if record.until else ""
     )
@@ -44,14 +44,27 @@ def render_fact(record: schemas.FactLine) -> str:
     return f"{record.id} | {record.kind} | {record.text}{state} |{span} {confidence}{sources}"
 
 
-def render_person(person: schemas.PersonLine) -> str:
+def render_person(person: results.PersonLine) -> str:
     span = " to ".join(dict.fromkeys(filter(None, (person.first[:10], person.last[:10])))) or "no time"
     counts = f"{_plural(person.messages, 'message')} in {_plural(person.conversations, 'conversation')}"
     also = f" | also {', '.join(person.also)}" if person.also else ""
-    return f"{person.id} | {person.name}{' (the person)' if person.me else ''} | {counts} | {span}{also}"
+    mark = " (the person)" if person.me else " (automated)" if person.automated else ""
+    return f"{person.id} | {person.name}{mark} | {counts} | {span}{also}"
 
 
-def render_part(message_part: schemas.MessagePart) -> str:
+def render_group(group: results.OverviewGroup) -> str:
+    counts = f"{_plural(group.messages, 'message')} in {_plural(group.conversations, 'conversation')}"
+    head = f"{' | '.join(key or 'none' for key in group.keys)} | {counts}"
+    return head + "".join(f"\n  {_render_line(message)}" for message in group.lines)
+
+
+def render_attachment(file: results.AttachmentLine) -> str:
+    size = f"{file.size:,} bytes" if file.size else "size unknown"
+    when = format_time(file.when)
+    return " | ".join(filter(None, (file.message, when, file.who, file.kind, file.name, size, file.text)))
+
+
+def render_part(message_part: results.MessagePart) -> str:
     """A message in full, or a part of it, under a heading that no message text can imitate."""
     range_text = (
         ""
@@ -66,7 +79,7 @@ def render_part(message_part: schemas.MessagePart) -> str:
     return f"{heading}\n{render.escape(message_part.text)}"
 
 
-def render_span(span: schemas.TimelineSpan) -> str:
+def render_span(span: results.TimelineSpan) -> str:
     head = f"# {render_session(span.session)}"
     range_text = f"\nmessages {span.first:,} to {span.last:,} of {span.of:,}" if span.lines else "\nno message"
     omitted_text = (
@@ -78,7 +91,7 @@ def render_span(span: schemas.TimelineSpan) -> str:
 # --- whole answers ----------------------------------------------------------------------------------------
 
 
-def render_search(result: schemas.SearchResult) -> str:
+def render_search(result: results.SearchResult) -> str:
     notes = [f"note: {note}" for note in result.notes]
     if not result.hits:
         hint = "No matches. Try other words, fewer filters, or memory_timeline with since and until."
@@ -97,7 +110,7 @@ def render_search(result: schemas.SearchResult) -> str:
     )
 
 
-def render_timeline(result: schemas.TimelineResult) -> str:
+def render_timeline(result: results.TimelineResult) -> str:
     if not result.stretches:
         return _join(["No messages there.", _more_text(result.next)])
     return _join(
@@ -106,7 +119,7 @@ def render_timeline(result: schemas.TimelineResult) -> str:
     )
 
 
-def render_get(result: schemas.GetResult) -> str:
+def render_get(result: results.GetResult) -> str:
     missing = f"not found: {', '.join(result.missing)}" if result.missing else ""
     is_partly_read = bool(result.messages) and result.messages[-1].end < result.messages[-1].characters
     unread_count = result.left - 1 if is_partly_read else result.left
@@ -125,7 +138,7 @@ def render_get(result: schemas.GetResult) -> str:
     return _join([*map(render_part, result.messages), missing, more], gap="\n\n")
 
 
-def render_context(result: schemas.ContextResult) -> str:
+def render_context(result: results.ContextResult) -> str:
     if not result.text.strip():
         return _join(["The memory has nothing about that.", *(f"note: {note}" for note in result.notes)])
     left_text = f"; {result.left_out} more did not fit" if result.left_out else ""
@@ -133,7 +146,7 @@ def render_context(result: schemas.ContextResult) -> str:
     return _join([result.text.rstrip(), *(f"note: {note}" for note in result.notes), tail])
 
 
-def render_add(result: schemas.AddResult) -> str:
+def render_add(result: results.AddResult) -> str:
     pinned = ", pinned" if result.pinned else ""
     return (
         f"Remembered as {result.id} in session {result.session}"
@@ -142,7 +155,7 @@ def render_add(result: schemas.AddResult) -> str:
     )
 
 
-def render_sessions(result: schemas.SessionsResult) -> str:
+def render_sessions(result: results.SessionsResult) -> str:
     if not result.sessions:
         return _join(["No such session.", _more_text(result.next)])
     if len(result.sessions) == 1 and not result.next:
@@ -161,13 +174,34 @@ def render_sessions(result: schemas.SessionsResult) -> str:
     )
 
 
-def render_facts(result: schemas.FactsResult) -> str:
+def render_overview(result: results.OverviewResult) -> str:
+    total = ", ".join(
+        filter(
+            None,
+            (
+                _plural(result.messages, "message") if result.messages else "",
+                _plural(result.attachments, "attachment") if result.attachments else "",
+            ),
+        )
+    )
+    return _join(
+        [
+            f"In all: {total}" if total else "Nothing matches.",
+            *map(render_group, result.groups),
+            *map(render_attachment, result.files),
+            *(f"note: {note}" for note in result.notes),
+            _left_text(result.left, "line", result.next),
+        ]
+    )
+
+
+def render_facts(result: results.FactsResult) -> str:
     if not result.facts:
         return _join(["No such facts.", _review_text(result)])
     return _join([*map(render_fact, result.facts), _left_text(result.left, "fact", result.next), _review_text(result)])
 
 
-def render_people(result: schemas.PeopleResult) -> str:
+def render_people(result: results.PeopleResult) -> str:
     sections = (
         ("may be the same", result.same), ("linked because", result.evidence), ("conversations", result.conversations),
         ("recalled", result.recalled),
@@ -182,7 +216,7 @@ def render_people(result: schemas.PeopleResult) -> str:
     )
 
 
-def render_forget(result: schemas.ForgetResult) -> str:
+def render_forget(result: results.ForgetResult) -> str:
     where = "".join(f"; {count:,} from {name}" for name, count in result.sources.items())
     selection = (
         f"{_plural(result.messages, 'message')} ({result.characters:,} characters{where}),"
@@ -226,7 +260,7 @@ def render_forget(result: schemas.ForgetResult) -> str:
     )
 
 
-def render_status(result: schemas.StatusResult) -> str:
+def render_status(result: results.StatusResult) -> str:
     counts = ", ".join(f"{count:,} {name}" for name, count in result.counts.items())
     scope = f"user {result.user}" + (f", namespace {result.namespace}" if result.namespace else "")
     return _join(
@@ -240,23 +274,24 @@ def render_status(result: schemas.StatusResult) -> str:
 
 
 RENDERERS: dict[type, Callable[[Any], str]] = {
-    schemas.SearchResult: render_search,
-    schemas.TimelineResult: render_timeline,
-    schemas.GetResult: render_get,
-    schemas.ContextResult: render_context,
-    schemas.AddResult: render_add,
-    schemas.SessionsResult: render_sessions,
-    schemas.FactsResult: render_facts,
-    schemas.PeopleResult: render_people,
-    schemas.ForgetResult: render_forget,
-    schemas.StatusResult: render_status,
+    results.SearchResult: render_search,
+    results.TimelineResult: render_timeline,
+    results.GetResult: render_get,
+    results.ContextResult: render_context,
+    results.AddResult: render_add,
+    results.SessionsResult: render_sessions,
+    results.OverviewResult: render_overview,
+    results.FactsResult: render_facts,
+    results.PeopleResult: render_people,
+    results.ForgetResult: render_forget,
+    results.StatusResult: render_status,
 }
 
 
 # --- pieces of text -----------------------------------------------------------------------------------------
 
 
-def _when(shown: schemas.MessageLine | schemas.MessagePart) -> str:
+def _when(shown: results.MessageLine | results.MessagePart) -> str:
     return format_time(shown.when) + (" (conversation)" if shown.time else "")
 
 
@@ -277,7 +312,7 @@ def _more_text(cursor: str) -> str:
     return f'There is more: call again with the same arguments and cursor "{cursor}".' if cursor else ""
 
 
-def _review_text(result: schemas.FactsResult) -> str:
+def _review_text(result: results.FactsResult) -> str:
     review_text = (
         f"{_plural(result.in_review, 'contradiction')} to review: action review shows them." if result.in_review else ""
     )

@@ -1,4 +1,4 @@
-"""The arguments and results of the tools with their bounds, and their JSON schemas.
+"""The arguments of the tools with their bounds, the JSON schemas of arguments and results, and how calls are read.
 
 Optional arguments have plain defaults instead of null, which models of all sizes get right most often.
 """
@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from appliance.errors import UsageError
 from appliance.runtime.decoding import convert
-from appliance.types import Contained
+from appliance.types import Contained, StatisticsUnit
 
 MAX_QUERY_CHARACTERS = 2_000
 """Characters of a query; anything longer is a document."""
@@ -31,6 +31,18 @@ Id = Annotated[str, Meta(pattern=r"^m[1-9]\d{0,17}$")]
 MessageId = Annotated[str, Meta(pattern=r"^(m[1-9]\d{0,17})?$", description="A message id such as m12.")]
 IsoDateText = Annotated[str, Meta(max_length=40, description="2024-03-31, 2024-03-31T09:30+02:00 or last week.")]
 Session = Annotated[str, Meta(max_length=300, description="A session id such as s3.")]
+Source = Annotated[str, Meta(max_length=60, description="A format such as chatgpt or whatsapp.")]
+Authors = Annotated[
+    list[Annotated[str, Meta(min_length=1, max_length=200)]],
+    Meta(max_length=20, description="Only messages by these people: any name or part of one, or an id (p3)."),
+]
+Contents = Annotated[
+    list[Contained], Meta(max_length=6, description="Only messages that have one of these besides words.")
+]
+Tags = Annotated[
+    list[Annotated[str, Meta(min_length=1, max_length=100)]],
+    Meta(max_length=20, description="Only conversations with one of these tags."),
+]
 Cursor = Annotated[
     str, Meta(max_length=400, description="From the answer before, to get what it left; repeat the rest.")
 ]
@@ -38,10 +50,6 @@ Cursor = Annotated[
 
 class ToolArguments(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
     """Arguments of a tool."""
-
-
-class ToolResult(msgspec.Struct, omit_defaults=True, kw_only=True, frozen=True):
-    """A part of an answer; empty fields are left out."""
 
 
 # --- arguments ------------------------------------------------------------------------------------------------
@@ -59,22 +67,14 @@ class SearchArguments(ToolArguments, frozen=True):
     ] = "talk"
     since: IsoDateText = ""
     until: IsoDateText = ""
-    source: Annotated[str, Meta(max_length=60, description="A format such as chatgpt or whatsapp.")] = ""
-    authors: Annotated[
-        list[Annotated[str, Meta(min_length=1, max_length=200)]],
-        Meta(max_length=20, description="Only messages by these people: any name or part of one, or an id (p3)."),
-    ] = []
+    source: Source = ""
+    authors: Authors = []
     participants: Annotated[
         list[Annotated[str, Meta(min_length=1, max_length=200)]],
         Meta(max_length=20, description="Only conversations in which all these people wrote."),
     ] = []
-    has: Annotated[
-        list[Contained], Meta(max_length=6, description="Only messages that have one of these besides words.")
-    ] = []
-    tags: Annotated[
-        list[Annotated[str, Meta(min_length=1, max_length=100)]],
-        Meta(max_length=20, description="Only conversations with one of these tags."),
-    ] = []
+    has: Contents = []
+    tags: Tags = []
     include_archived: Annotated[
         bool, Meta(description="Old, archived messages too; they are searched anyway if nothing else matches well.")
     ] = False
@@ -125,7 +125,29 @@ class SessionsArguments(ToolArguments, frozen=True):
     since: IsoDateText = ""
     until: IsoDateText = ""
     source: Annotated[str, Meta(max_length=60, description="A format such as chatgpt; local was begun here.")] = ""
+    tags: Tags = []
     limit: Annotated[int, Meta(ge=1, le=50, description="Sessions a page.")] = 20
+    cursor: Cursor = ""
+
+
+class OverviewArguments(ToolArguments, frozen=True):
+    show: Annotated[
+        Literal["counts", "months", "on_this_day", "attachments"],
+        Meta(
+            description="counts: messages by unit. months: each with its most important messages. on_this_day: the"
+            " same day of earlier years. attachments: files, newest first."
+        ),
+    ] = "counts"
+    by: Annotated[
+        list[StatisticsUnit], Meta(max_length=2, description="counts: one or two units. Default: month.")
+    ] = []
+    day: Annotated[str, Meta(max_length=10, description="on_this_day: 2026-02-06. Default: today.")] = ""
+    authors: Authors = []
+    source: Source = ""
+    has: Contents = []
+    tags: Tags = []
+    since: IsoDateText = ""
+    until: IsoDateText = ""
     cursor: Cursor = ""
 
 
@@ -217,194 +239,6 @@ class ForgetArguments(ToolArguments, frozen=True):
 
 class StatusArguments(ToolArguments, frozen=True):
     pass
-
-
-# --- results ------------------------------------------------------------------------------------------------
-
-
-class MessageLine(ToolResult, frozen=True):
-    """A message in an index: enough to choose by. ``characters`` is the length of the whole text; ``time`` is
-    "conversation" if ``when`` is the conversation's time, because the source gave the message none."""
-
-    id: str
-    session: str
-    who: str
-    text: str
-    characters: int
-    when: str = ""
-    time: str = ""
-    title: str = ""
-    score: float = 0.0
-    alike: int = 0
-    here: bool = False
-
-
-class SessionLine(ToolResult, frozen=True):
-    id: str
-    title: str
-    source: str
-    messages: int
-    first: str = ""
-    last: str = ""
-    pinned: bool = False
-
-
-class SearchResult(ToolResult, frozen=True):
-    """Hits, best first. ``found`` is false if nothing matches well; ``weak`` then gives the ``weaker`` messages.
-    ``next`` is the cursor for further ones."""
-
-    query: str
-    hits: list[MessageLine]
-    found: bool = True
-    weaker: int = 0
-    notes: list[str] = []
-    next: str = ""
-
-
-class ContextResult(ToolResult, frozen=True):
-    query: str
-    tokens: int
-    budget: int
-    encoding: str
-    text: str
-    ids: list[str] = []
-    left_out: int = 0
-    notes: list[str] = []
-
-
-class MessagePart(ToolResult, frozen=True):
-    """A message's text from character ``start`` to ``end`` of ``characters``; ``time`` as in MessageLine."""
-
-    id: str
-    session: str
-    who: str
-    text: str
-    start: int
-    end: int
-    characters: int
-    when: str = ""
-    time: str = ""
-    title: str = ""
-    attachments: list[str] = []
-
-
-class GetResult(ToolResult, frozen=True):
-    """``next`` is the cursor for what is left: ``left`` messages, of which the first may have been begun."""
-
-    messages: list[MessagePart]
-    missing: list[str] = []
-    left: int = 0
-    next: str = ""
-
-
-class TimelineSpan(ToolResult, frozen=True):
-    """Messages of one session in order: the ``first`` to the ``last`` (counted from 1) ``of`` those that were asked
-    for; ``records`` were not (tool, system and hidden ones)."""
-
-    session: SessionLine
-    lines: list[MessageLine]
-    first: int = 0
-    last: int = 0
-    of: int = 0
-    records: int = 0
-
-
-class TimelineResult(ToolResult, frozen=True):
-    stretches: list[TimelineSpan]
-    next: str = ""
-
-
-class AddResult(ToolResult, frozen=True):
-    id: str
-    session: str
-    role: str
-    characters: int
-    pinned: bool = False
-
-
-class SessionsResult(ToolResult, frozen=True):
-    sessions: list[SessionLine]
-    summary: str = ""
-    next: str = ""
-
-
-class FactLine(ToolResult, frozen=True):
-    id: str
-    text: str
-    kind: str
-    state: str
-    sure: float
-    since: str = ""
-    until: str = ""
-    messages: list[str] = []
-    by: str = ""
-    replaced_by: str = ""
-
-
-class FactsResult(ToolResult, frozen=True):
-    facts: list[FactLine]
-    left: int = 0
-    pending: int = 0
-    in_review: int = 0
-    next: str = ""
-
-
-class PersonLine(ToolResult, frozen=True):
-    id: str
-    name: str
-    messages: int
-    conversations: int
-    first: str = ""
-    last: str = ""
-    me: bool = False
-    also: list[str] = []
-    """Other names, addresses and numbers."""
-
-
-class PeopleResult(ToolResult, frozen=True):
-    """People; for one person also why the identities belong together, conversations and recalled messages."""
-
-    people: list[PersonLine]
-    same: list[str] = []
-    evidence: list[str] = []
-    conversations: list[str] = []
-    recalled: list[str] = []
-    done: str = ""
-    left: int = 0
-    next: str = ""
-
-
-class ForgetResult(ToolResult, frozen=True):
-    """A preview with its ``confirm`` code, or what was erased with its ``receipt``. ``echoes`` counts what would
-    still say it, unless with_echoes erases that too."""
-
-    done: bool
-    messages: int
-    sessions: int
-    characters: int
-    facts: int
-    sources: dict[str, int] = {}
-    files: int = 0
-    echoes: int = 0
-    sample: list[MessageLine] = []
-    confirm: str = ""
-    receipt: str = ""
-    at: str = ""
-    vectors: int = 0
-    searched_files: int = 0
-    traces: int = 0
-    exports_with_traces: int = 0
-
-
-class StatusResult(ToolResult, frozen=True):
-    health: str
-    user: str
-    namespace: str
-    read_only: bool
-    version: str
-    counts: dict[str, int]
-    counted: str
-    model: str = ""
 
 
 # --- schemas and reading ------------------------------------------------------------------------------------

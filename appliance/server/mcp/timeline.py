@@ -10,7 +10,7 @@ import msgspec
 
 from appliance import timestamps
 from appliance.errors import UsageError
-from appliance.server.mcp import pagination, rendering, schemas
+from appliance.server.mcp import pagination, rendering, results, schemas
 from appliance.server.mcp.read_tools import message_line, session_line
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ MIN_SESSION_CHARACTERS = 600
 """If fewer characters are left, the next session goes to the next page."""
 
 
-def timeline(access: McpAccess, arguments: schemas.TimelineArguments) -> schemas.TimelineResult:
+def timeline(access: McpAccess, arguments: schemas.TimelineArguments) -> results.TimelineResult:
     """Messages in order: around a message, of a session, or in a time range."""
     if arguments.around:
         return _around_message(access, arguments)
@@ -38,7 +38,7 @@ def timeline(access: McpAccess, arguments: schemas.TimelineArguments) -> schemas
         span, next_start = _session_span(
             access, info, arguments, position[0] if position else 0, arguments.limit, pagination.PAGE_CHARACTERS
         )
-        return schemas.TimelineResult(
+        return results.TimelineResult(
             stretches=[span], next=pagination.encode_cursor(digest, next_start) if next_start else ""
         )
     if arguments.since or arguments.until:
@@ -48,7 +48,7 @@ def timeline(access: McpAccess, arguments: schemas.TimelineArguments) -> schemas
     )
 
 
-def _around_message(access: McpAccess, arguments: schemas.TimelineArguments) -> schemas.TimelineResult:
+def _around_message(access: McpAccess, arguments: schemas.TimelineArguments) -> results.TimelineResult:
     message, info = access.message_with_session(arguments.around)
     messages = access.messages(info, records=arguments.records)
     index = next((number for number, one in enumerate(messages) if one.id == message.id), None)
@@ -66,7 +66,7 @@ def _around_message(access: McpAccess, arguments: schemas.TimelineArguments) -> 
         else:
             last -= 1
     lines = [message_line(one, is_current=one.id == message.id) for one in messages[first:last]]
-    return schemas.TimelineResult(stretches=[_to_span(info, lines, first, len(messages))])
+    return results.TimelineResult(stretches=[_to_span(info, lines, first, len(messages))])
 
 
 def _session_span(
@@ -76,7 +76,7 @@ def _session_span(
     start: int,
     limit: int,
     max_characters: int,
-) -> tuple[schemas.TimelineSpan, int]:
+) -> tuple[results.TimelineSpan, int]:
     """A page of a session's messages from the ``start``-th on, and the start of the next page; 0 if there is none."""
     all_messages = access.messages(info, records=arguments.records)
     first, matching = _in_time_range(all_messages, arguments)
@@ -90,12 +90,12 @@ def _session_span(
     return span, next_start if next_start < len(matching) else 0
 
 
-def _time_spans(access: McpAccess, arguments: schemas.TimelineArguments, digest: str) -> schemas.TimelineResult:
+def _time_spans(access: McpAccess, arguments: schemas.TimelineArguments, digest: str) -> results.TimelineResult:
     """Session by session, the earliest end first. A cursor holds the list's page, the session and the message in it."""
     position = cast("tuple[str, str, int] | None", pagination.decode_cursor(arguments.cursor, digest, (str, str, int)))
     page, session, start = position or ("", "", 0)
     end = timestamps.parse_bound(arguments.until or None, end=True)
-    spans: list[schemas.TimelineSpan] = []
+    spans: list[results.TimelineSpan] = []
     limit, remaining_characters, sessions_read = arguments.limit, pagination.PAGE_CHARACTERS, 0
     while True:
         # The first session is listed alone: the cursor of its page fixes the order of the others.
@@ -110,7 +110,7 @@ def _time_spans(access: McpAccess, arguments: schemas.TimelineArguments, digest:
                 continue
             session = ""
             if not limit or remaining_characters < MIN_SESSION_CHARACTERS or sessions_read >= MAX_SESSIONS_READ:
-                return schemas.TimelineResult(
+                return results.TimelineResult(
                     stretches=spans, next=pagination.encode_cursor(digest, page, info.id, start)
                 )
             if not access.allows_messages(info) or _starts_after(info, end):
@@ -123,11 +123,11 @@ def _time_spans(access: McpAccess, arguments: schemas.TimelineArguments, digest:
                 limit -= len(span.lines)
                 remaining_characters -= max(pagination.json_length(span), len(rendering.render_span(span)))
             if next_start:
-                return schemas.TimelineResult(
+                return results.TimelineResult(
                     stretches=spans, next=pagination.encode_cursor(digest, page, info.id, next_start)
                 )
         if listed.next is None:
-            return schemas.TimelineResult(stretches=spans)
+            return results.TimelineResult(stretches=spans)
         page = listed.next
 
 
@@ -156,9 +156,9 @@ def _microseconds(timestamp: str) -> int:
     return timestamps.to_microseconds(datetime.fromisoformat(timestamp))
 
 
-def _to_span(info: SessionInfo, lines: list[schemas.MessageLine], preceding: int, count: int) -> schemas.TimelineSpan:
+def _to_span(info: SessionInfo, lines: list[results.MessageLine], preceding: int, count: int) -> results.TimelineSpan:
     total = info.messages + info.shared
-    return schemas.TimelineSpan(
+    return results.TimelineSpan(
         session=msgspec.structs.replace(session_line(info), messages=total),
         lines=lines,
         first=preceding + 1 if lines else 0,

@@ -1,4 +1,4 @@
-"""The ten tools: names, descriptions for models, permissions and handlers."""
+"""The eleven tools: names, descriptions for models, permissions and handlers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_types import Tool, ToolAnnotations
 
-from appliance.server.mcp import read_tools, schemas, timeline, write_tools
+from appliance.server.mcp import overviews, read_tools, results, schemas, timeline, write_tools
 
 if TYPE_CHECKING:
     from appliance.server.access.grants import Grant
@@ -35,8 +35,8 @@ class ToolSpec:
     title: str
     description: str
     arguments_type: type[schemas.ToolArguments]
-    result_type: type[schemas.ToolResult]
-    handler: Callable[[McpAccess, Any], schemas.ToolResult]
+    result_type: type[results.ToolResult]
+    handler: Callable[[McpAccess, Any], results.ToolResult]
     writes: bool = False
     is_destructive: bool = False
     is_idempotent: bool = True
@@ -67,7 +67,7 @@ SEARCH = ToolSpec(
     " people, dates, decisions, preferences, code. Gives an index, best first: message id, time, speaker, session,"
     " matching words. Next: memory_get for full text, memory_timeline for what was said around a hit.",
     schemas.SearchArguments,
-    schemas.SearchResult,
+    results.SearchResult,
     read_tools.search,
 )
 
@@ -77,7 +77,7 @@ CONTEXT = ToolSpec(
     "Get what is known and remembered for one question, ready to read, within a budget of tokens: facts about the"
     " person, then excerpts of past conversations. Use it to answer at once; use memory_search to look around.",
     schemas.ContextArguments,
-    schemas.ContextResult,
+    results.ContextResult,
     read_tools.context,
 )
 
@@ -87,7 +87,7 @@ GET = ToolSpec(
     "Read messages in full by their ids (m12), as memory_search and memory_timeline give them. Long texts come in"
     " pages: repeat the ids with the cursor to go on.",
     schemas.GetArguments,
-    schemas.GetResult,
+    results.GetResult,
     read_tools.get,
 )
 
@@ -98,7 +98,7 @@ TIMELINE = ToolSpec(
     " after it, or session for a whole conversation, or since and until for a stretch of time. Next: memory_get for"
     " full text.",
     schemas.TimelineArguments,
-    schemas.TimelineResult,
+    results.TimelineResult,
     timeline.timeline,
 )
 
@@ -108,7 +108,7 @@ ADD = ToolSpec(
     "Remember something that was said, word for word. Use it when the person asks to remember something, or says"
     " what will matter later. Gives the message id and the session to name with further turns of this conversation.",
     schemas.AddArguments,
-    schemas.AddResult,
+    results.AddResult,
     write_tools.add,
     writes=True,
     is_idempotent=False,
@@ -117,11 +117,21 @@ ADD = ToolSpec(
 SESSIONS = ToolSpec(
     "memory_sessions",
     "List conversations",
-    "List past conversations, the last active first, by words in the title, time or source; or give session for one"
-    " with its summary. Next: memory_timeline with session to read it.",
+    "List past conversations, the last active first, by words in the title, time, source or tags; or give session for"
+    " one with its summary. Next: memory_timeline with session to read it.",
     schemas.SessionsArguments,
-    schemas.SessionsResult,
+    results.SessionsResult,
     read_tools.sessions,
+)
+
+OVERVIEW = ToolSpec(
+    "memory_overview",
+    "Overviews",
+    "See how much was said, and when: counts by month, author, source, hour or tag; months with their most important"
+    " messages, also of one person; what was said on this day in earlier years; or the files that were sent.",
+    schemas.OverviewArguments,
+    results.OverviewResult,
+    overviews.overview,
 )
 
 READ_FACTS = ToolSpec(
@@ -130,7 +140,7 @@ READ_FACTS = ToolSpec(
     "List what is known about the person (home, work, family, dates, tools, preferences, standing instructions) with"
     " the messages it is from. history with an id shows what was so before, review what contradicts.",
     schemas.ReadFactsArguments,
-    schemas.FactsResult,
+    results.FactsResult,
     read_tools.facts,
 )
 
@@ -141,7 +151,7 @@ FACTS = ToolSpec(
     " the messages it is from. history with an id shows what was so before, review what contradicts. When the person"
     " says so: add a fact (text), or confirm, correct (text) or reject one by its id. Nothing is erased by this.",
     schemas.FactsArguments,
-    schemas.FactsResult,
+    results.FactsResult,
     write_tools.update_facts,
     writes=True,
     read_only_variant=READ_FACTS,
@@ -153,7 +163,7 @@ READ_PEOPLE = ToolSpec(
     "List who wrote to the person, across mail, chats and work, with other names, counts and times; or show one person"
     " by any name. Use it to find out who is meant; memory_search takes the ids as authors and participants.",
     schemas.ReadPeopleArguments,
-    schemas.PeopleResult,
+    results.PeopleResult,
     read_tools.people,
 )
 
@@ -164,7 +174,7 @@ PEOPLE = ToolSpec(
     " by any name. Use it to find out who is meant; memory_search takes the ids as authors and participants. When the"
     " person says so: merge two who are one, split what is not one, rename, or undo that. No message changes.",
     schemas.PeopleArguments,
-    schemas.PeopleResult,
+    results.PeopleResult,
     write_tools.update_people,
     writes=True,
     is_idempotent=False,
@@ -177,7 +187,7 @@ FORGET = ToolSpec(
     "Erase messages for good, only when the person asks for it. First call without confirm: a preview of what would"
     " go, with a code. Show it; if the person agrees, call again with the same arguments and confirm set to the code.",
     schemas.ForgetArguments,
-    schemas.ForgetResult,
+    results.ForgetResult,
     write_tools.forget,
     writes=True,
     is_destructive=True,
@@ -189,11 +199,13 @@ STATUS = ToolSpec(
     "See whether the memory is well, how much is in it, and what this access may do. Use it when another tool fails"
     " or finds nothing.",
     schemas.StatusArguments,
-    schemas.StatusResult,
+    results.StatusResult,
     read_tools.status,
 )
 
-TOOLS = {tool.name: tool for tool in (SEARCH, CONTEXT, GET, TIMELINE, ADD, SESSIONS, FACTS, PEOPLE, FORGET, STATUS)}
+TOOLS = {
+    tool.name: tool for tool in (SEARCH, CONTEXT, GET, TIMELINE, OVERVIEW, ADD, SESSIONS, FACTS, PEOPLE, FORGET, STATUS)
+}
 
 
 def allowed(grant: Grant) -> dict[str, ToolSpec]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from appliance.errors import NotFound, UsageError
-from appliance.server.mcp import pagination, rendering, schemas
+from appliance.server.mcp import pagination, rendering, results, schemas
 from appliance.server.mcp.read_tools import fact_line, facts, message_line, people, person_line
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ _CODE_KEY = secrets.token_bytes(32)
 """The key of this process's codes: a preview is confirmed in the process that gave it."""
 
 
-def add(access: McpAccess, arguments: schemas.AddArguments) -> schemas.AddResult:
+def add(access: McpAccess, arguments: schemas.AddArguments) -> results.AddResult:
     """Store a turn. It is then on the disk and can be found."""
     session = _open_session(access, arguments.session)
     message = session.add(arguments.role, arguments.text)
     if arguments.pin:
         message = access.memory.pin(message.id)
-    return schemas.AddResult(
+    return results.AddResult(
         id=message.id, session=session.id, role=message.role, characters=len(message.text), pinned=message.pinned
     )
 
@@ -56,7 +56,7 @@ def _open_session(access: McpAccess, reference: str) -> Session:
     )
 
 
-def update_facts(access: McpAccess, arguments: schemas.FactsArguments) -> schemas.FactsResult:
+def update_facts(access: McpAccess, arguments: schemas.FactsArguments) -> results.FactsResult:
     """Read facts; or add, confirm, correct or reject a fact on the person's word."""
     memory_facts = access.memory.facts
     if arguments.action in ("list", "history", "review"):
@@ -79,7 +79,7 @@ def update_facts(access: McpAccess, arguments: schemas.FactsArguments) -> schema
     return _facts_result([memory_facts.correct(id, arguments.text)])
 
 
-def update_people(access: McpAccess, arguments: schemas.PeopleArguments) -> schemas.PeopleResult:
+def update_people(access: McpAccess, arguments: schemas.PeopleArguments) -> results.PeopleResult:
     """Read people; or merge, split or rename them, set who the owner is, or undo that, on the person's word."""
     if arguments.action in ("list", "show"):
         return people(access, arguments)
@@ -103,18 +103,18 @@ def update_people(access: McpAccess, arguments: schemas.PeopleArguments) -> sche
         change = memory_people.set_me(arguments.person, user_id=user, namespace=namespace)
     else:
         change = memory_people.undo(user, namespace)
-    return schemas.PeopleResult(people=[person_line(one) for one in change.people], done=change.words)
+    return results.PeopleResult(people=[person_line(one) for one in change.people], done=change.words)
 
 
-def _facts_result(facts_changed: Sequence[Fact]) -> schemas.FactsResult:
-    return schemas.FactsResult(facts=[fact_line(fact) for fact in facts_changed])
+def _facts_result(facts_changed: Sequence[Fact]) -> results.FactsResult:
+    return results.FactsResult(facts=[fact_line(fact) for fact in facts_changed])
 
 
-def forget(access: McpAccess, arguments: schemas.ForgetArguments) -> schemas.ForgetResult:
+def forget(access: McpAccess, arguments: schemas.ForgetArguments) -> results.ForgetResult:
     """Preview an erasure with a confirmation code; with that code, if nothing has changed since, erase for good."""
     preview = _preview(access, arguments)
     code = _confirmation_code(access, arguments, preview)
-    counts = schemas.ForgetResult(
+    counts = results.ForgetResult(
         done=False,
         messages=len(preview.messages),
         sessions=len(preview.sessions),
@@ -182,9 +182,9 @@ def _confirmation_code(access: McpAccess, arguments: schemas.ForgetArguments, pr
     return hmac.new(_CODE_KEY, msgspec.json.encode(selection), hashlib.sha256).digest()[:CONFIRMATION_CODE_BYTES].hex()
 
 
-def _preview_sample(access: McpAccess, preview: ErasurePreview) -> list[schemas.MessageLine]:
+def _preview_sample(access: McpAccess, preview: ErasurePreview) -> list[results.MessageLine]:
     """The first messages of a preview that the caller may read."""
-    lines: list[schemas.MessageLine] = []
+    lines: list[results.MessageLine] = []
     for key in preview.messages:
         if len(lines) == PREVIEW_SAMPLE_SIZE:
             break

@@ -21,6 +21,7 @@ from appliance_tui.actions import bindings
 from appliance_tui.erasure import (
     ErasureRequest,
     ErasureSummary,
+    author_note,
     echo_note,
     kept_file_note,
     place_note,
@@ -184,7 +185,11 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         is_partial = len(summary.preview.messages) > len(summary.sample)
         first = f"\nThe first {len(summary.sample):,} of them:" if is_partial else ""
         included = self.query_one("#forget-echoes", Checkbox).value
-        notes = (place_note(summary.preview), echo_note(summary.preview, included=included))
+        notes = (
+            author_note(summary.preview),
+            place_note(summary.preview),
+            echo_note(summary.preview, included=included),
+        )
         places = "".join(f"\n{note}" for note in notes if note)
         self._show_text(f"This erases {summary.description}. It can't be undone.{places}{files}{first}")
         self.query_one("#forget-prompt", Static).update(

@@ -12,8 +12,8 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.reactive import var
 from textual.widgets import Input, Static
 
+from appliance.requests.typed_filters import SearchFilters, extract_filters
 from appliance_tui import filters
-from appliance_tui.filters import SearchFilters
 from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import open_file, source_file
 from appliance_tui.screens.explanation import ExplanationScreen
@@ -72,9 +72,9 @@ class SearchScreen(FrameScreen):
     def _query_changed(self, event: Input.Changed) -> None:
         line = event.input  # its value, not the event's: more may have been typed since
         text, cursor = line.value, line.cursor_position
-        remaining, search_filters = filters.extract_filters(text, self.search_filters, cursor)
+        remaining, search_filters = extract_filters(text, self.search_filters, cursor)
         if remaining != text:
-            before = filters.extract_filters(text[:cursor], SearchFilters())[0]
+            before = extract_filters(text[:cursor], SearchFilters())[0]
             line.value = remaining  # posts another change
             line.cursor_position = len(before)
             self.search_filters = search_filters

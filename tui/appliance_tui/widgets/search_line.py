@@ -10,7 +10,8 @@ from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Button, Input
 
-from appliance_tui.filters import SearchFilters, partial_filter
+from appliance.requests.typed_filters import SearchFilters
+from appliance_tui.filters import partial_filter
 from appliance_tui.screens.picker import PickerOption
 
 

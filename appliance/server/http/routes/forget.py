@@ -48,6 +48,7 @@ def forget(caller: Writer, body: ForgetBody) -> Response:
             query=body.query or None,
             title=body.title or None,
             author=body.author or None,
+            author_name=body.author_name or None,
             since=body.since,
             until=body.until,
             everything=body.everything,

@@ -1,0 +1,122 @@
+"""Search filters as they are typed into a query, on the screen and on the command line: ``user:ana source:slack
+author:ben with:mum has:image tag:trip since:2024-03``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+NO_CURSOR = -1
+"""The position of the cursor in a text that is finished."""
+
+FILTER_NAMES = ("user", "source", "author", "with", "role", "has", "tag", "since", "until")
+
+_FIELDS = {
+    "source": "sources", "author": "authors", "with": "participants", "role": "roles", "has": "has", "tag": "tags",
+}  # fmt: skip
+"""The filters that may be given several times."""
+
+_TOKEN = re.compile(rf'(?:^|(?<=\s))({"|".join(FILTER_NAMES)}):("[^"]*"|\S+)(?=\s|$)')
+
+_YEAR_OR_MONTH = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2]))?")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFilters:
+    """The filters of a search. ``user`` None stands for the caller's; ``since`` and ``until`` are as typed."""
+
+    user: str | None = None
+    sources: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    participants: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    has: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    since: str | None = None
+    until: str | None = None
+
+    def __bool__(self) -> bool:
+        return self != SearchFilters()
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Name and value of each filter."""
+        if self.user is not None:
+            yield "user", self.user
+        yield from (("source", source) for source in self.sources)
+        yield from (("author", author) for author in self.authors)
+        yield from (("with", person) for person in self.participants)
+        yield from (("role", role) for role in self.roles)
+        yield from (("has", part) for part in self.has)
+        yield from (("tag", tag) for tag in self.tags)
+        yield from ((name, date) for name, date in (("since", self.since), ("until", self.until)) if date)
+
+    def with_filter(self, name: str, value: str) -> SearchFilters:
+        """These filters with one more; a second user or time replaces the first."""
+        change: dict[str, Any] = {name: value}
+        if field := _FIELDS.get(name):
+            change = {field: tuple(dict.fromkeys((*getattr(self, field), value)))}
+        return replace(self, **change)
+
+    def without_filter(self, name: str, value: str) -> SearchFilters:
+        """These filters without one of them."""
+        change: dict[str, Any] = {name: None}
+        if field := _FIELDS.get(name):
+            change = {field: tuple(kept for kept in getattr(self, field) if kept != value)}
+        return replace(self, **change)
+
+    def search_arguments(self, user: str | None) -> dict[str, Any]:
+        """The filters as arguments of a search. ``user`` is whose memory it is unless they name one."""
+        return {
+            "user_id": user if self.user is None else self.user,
+            "sources": list(self.sources) or None,
+            "authors": list(self.authors) or None,
+            "participants": list(self.participants) or None,
+            "roles": list(self.roles) or None,
+            "has": list(self.has) or None,
+            "tags": list(self.tags) or None,
+            "since": since_date(self.since),
+            "until": until_date(self.until),
+        }
+
+
+def extract_filters(text: str, filters: SearchFilters, cursor: int | None = None) -> tuple[str, SearchFilters]:
+    """Take the filters out of a typed text, but for the one at the cursor, which may be unfinished.
+
+    Args:
+        text: What was typed.
+        filters: The filters so far.
+        cursor: The position of the cursor, or ``NO_CURSOR``; by default the end of the text.
+
+    Returns:
+        The rest of the text, and ``filters`` with those of the text.
+    """
+    end, cursor = 0, len(text) if cursor is None else cursor
+    remaining: list[str] = []
+    for match in _TOKEN.finditer(text):
+        if match.start() <= cursor <= match.end():
+            continue
+        filters = filters.with_filter(match[1], match[2].strip('"'))
+        remaining.append(text[end : match.start()])
+        end = match.end() + 1
+    return "".join([*remaining, text[end:]]), filters
+
+
+def since_date(text: str | None) -> str | None:
+    """A year or a month as its first day; anything else as it is."""
+    if text is None or not _YEAR_OR_MONTH.fullmatch(text):
+        return text
+    return f"{text}-01-01" if len(text) == 4 else f"{text}-01"
+
+
+def until_date(text: str | None) -> str | None:
+    """A year or a month as its last day; anything else as it is."""
+    if text is None or not _YEAR_OR_MONTH.fullmatch(text):
+        return text
+    if len(text) == 4:
+        return f"{text}-12-31"
+    year, _, month = text.partition("-")
+    from calendar import monthrange
+
+    return f"{text}-{monthrange(int(year), int(month))[1]:02}"
