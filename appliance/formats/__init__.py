@@ -97,7 +97,7 @@ _EXPORT_NAME = re.compile(
 # Other programs write such files too: they are exports only if they are damaged.
 _USUAL_NAME = re.compile(
     r"(?:^|/)(?:[^/]+\.jsonl|result\.json|messages\d*\.(?:json|html)|\d{4}-\d\d-\d\d\.json|session-[^/]+\.json"
-    r"|[^/]+\.conversation\.json|data\.json)$",
+    r"|[^/]+\.conversation\.json|data\.json|[^/]+\.zip)$",
     re.I,
 )
 _NO_CONTENT = re.compile(r"[\s\ufeff\x00]*")
