@@ -224,12 +224,13 @@ class _WithDirectory(io.RawIOBase):
         view = memoryview(buffer)  # type: ignore[arg-type]
         if self._place < self._size:
             self._file.seek(self._place)
-            data = self._file.read(min(len(view), self._size - self._place))
+            data: bytes = self._file.read(min(len(view), self._size - self._place))
         else:
             data = self._tail[self._place - self._size :][: len(view)]
-        view[: len(data)] = data
-        self._place += len(data)
-        return len(data)
+        count = len(data)
+        view[:count] = data
+        self._place += count
+        return count
 
     def close(self) -> None:
         self._file.close()
