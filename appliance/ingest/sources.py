@@ -419,7 +419,7 @@ def _dead_link_reason(path: Path) -> str:
     try:
         path.stat()
     except FileNotFoundError:
-        return "a link that leads nowhere"
+        return f"it is a link to {_display_path(os.readlink(path))}, which does not exist"
     except OSError as error:
         return "a link that leads to itself" if error.errno == errno.ELOOP else ""
     return ""
@@ -428,6 +428,8 @@ def _dead_link_reason(path: Path) -> str:
 def _unreadable(path: Path, error: OSError, *, explicit: bool = True) -> UnreadSource:
     if isinstance(error, FileNotFoundError) and not explicit:
         return _failed(path, "it was moved or deleted while the folder was read", "ingest the folder again")
+    if path.is_symlink() and (reason := _dead_link_reason(path)):
+        return _failed(path, reason)
     hint = "check the spelling" if isinstance(error, FileNotFoundError) else None
     return _failed(path, f"can't be read: {error.strerror or error}", hint)
 

@@ -17,8 +17,8 @@ class IngestRequest(Request[IngestReport]):
     """Read files, folders and zips into the memory.
 
     Reading the same export again adds only what is new. What can't be read, also a path that does not exist, raises
-    nothing: its ``FileReport`` has the status "failed" or "partial", and the reasons. A native export names the owners of its conversations and they
-    keep them, unless ``user_id`` or ``namespace`` is given.
+    nothing: its ``FileReport`` has the status "failed" or "partial", and the reasons. A native export names the owners
+    of its conversations and they keep them, unless ``user_id`` or ``namespace`` is given.
 
     Args:
         source: A path, or several.

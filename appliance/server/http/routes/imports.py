@@ -84,8 +84,8 @@ async def import_export(
         bool | None, Query(description="Copy attached files into the memory; by default as the settings say.")
     ] = None,
 ) -> Response:
-    """Ingest an export. The body is the file itself: a zip or any file that 'appliance ingest' reads. If nothing of it can
-    be read, the answer is a problem with the status 422; if a part can, it is the report, with the status 200."""
+    """Ingest an export. The body is the file itself: a zip or any file that 'appliance ingest' reads. If nothing of it
+    can be read, the answer is a problem with the status 422; if a part can, it is the report, with the status 200."""
     run_ingest = functools.partial(
         _ingest,
         caller,
