@@ -167,7 +167,7 @@ def _unpacked(stream: BinaryIO, start: int) -> tuple[int, int, int, bool]:
 def _end_of(stream: BinaryIO, member: _Member) -> int:
     """Where the next header is expected: behind the data, and behind the sizes that may follow it."""
     head = _read_at(stream, member.offset, _LOCAL.size)
-    end = member.offset + _LOCAL.size + sum(_LOCAL.unpack(head)[-2:]) + member.packed
+    end: int = member.offset + _LOCAL.size + sum(_LOCAL.unpack(head)[-2:]) + member.packed
     if member.is_whole and member.flags & _SIZES_FOLLOW:
         for length in (16, 24, 12, 20):
             following = _read_at(stream, end, length + 4)
