@@ -98,7 +98,7 @@ def parse(document: Document) -> Iterator[Record]:
         yield InputProblem("", "no line begins with a date and a time; no messages", harmless=True)
         return
     styles = (whatsapp_lines.main_style(survey.styles), *whatsapp_lines.joined_styles(survey.styles, _MIN_JOINED_LINES))
-    orders, notes = whatsapp_lines.decide_orders({style: survey.styles[style] for style in styles})
+    orders, notes = whatsapp_lines.decide_orders({style: survey.styles[style] for style in styles}, document)
     yield from notes
     if survey.encoding == "cp1252":
         yield CP1252_NOTE

@@ -91,6 +91,7 @@ class IngestContext:
         keep_owners: Whether sessions of a native export keep the scopes that it names.
         format: The format of every document; None to detect it.
         me: The name of the person where a format only says "me".
+        day_first: Whether the day stands before the month in dates that leave it open; None if nothing was told.
         ttl: The default time to live of local sessions, in seconds; see ``sessions.touch``.
         dry_run: Whether to roll everything back.
         include_forgotten: Whether to store messages that were erased before.
@@ -111,6 +112,7 @@ class IngestContext:
     keep_owners: bool = False
     format: str | None = None
     me: str | None = None
+    day_first: bool | None = None
     ttl: int = 0
     dry_run: bool = False
     include_forgotten: bool = False
@@ -139,7 +141,7 @@ def ingest(paths: Sequence[Path], context: IngestContext, within: Path | None = 
         if isinstance(source, sources.UnreadSource):
             yield _unread_tally(source)
         else:
-            yield ingest_document(source, context)
+            yield ingest_document(replace(source, document=source.document.told(context.day_first)), context)
 
 
 def ingest_document(detected: sources.DetectedDocument, context: IngestContext) -> FileTally:

@@ -30,6 +30,8 @@ class IngestRequest(Request[IngestReport]):
         secrets: "drop" stores no keys, tokens, card numbers and passwords; by default as the settings say.
         wait: Return when everything is durable and embedded. False returns when it is durable and found by its words.
         keep_attachments: Copy the attached files that the export has into the home; by default as the settings say.
+        day_first: Whether the day stands before the month in dates of WhatsApp and the like that leave it open; by
+            default, the usual order of the style.
 
     Raises:
         ModelUnavailable: The embedding model can't be loaded. Nothing was read.
@@ -51,6 +53,7 @@ class IngestRequest(Request[IngestReport]):
     secrets: SecretPolicy | None = None
     wait: bool = True
     keep_attachments: bool | None = None
+    day_first: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
