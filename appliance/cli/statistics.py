@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, cast
 
 from appliance.cli import options, output
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from appliance.types import Contained, Message, Role, Statistics, StatisticsUnit
 
 WEEKDAYS = {str(number): name for number, name in enumerate(("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"), 1)}
+
+EVERY_ROLE: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 
 LINE_CHARACTERS = 200
 """Characters of a message in a list."""
@@ -54,12 +57,11 @@ def stats(
         raise UsageError("--csv and --json exclude each other.", hint="Leave one of them out.")
     units = [unit for value in by or ["month"] for unit in value.split(",")]
     with options.open_to_read(home, "stats") as memory:
-        counted = memory.statistics(
-            cast("list[StatisticsUnit]", units),
+        count = partial(
+            memory.statistics,
             user_id=user,
             namespace=namespace,
             session_id=session,
-            roles=cast("list[Role] | None", role),
             sources=source,
             authors=author,
             has=cast("list[Contained] | None", has),
@@ -67,6 +69,8 @@ def stats(
             since=since,
             until=until,
         )
+        counted = count(cast("list[StatisticsUnit]", units), roles=cast("list[Role] | None", role))
+        left_out = 0 if role or json or as_csv else count(["role"], roles=EVERY_ROLE).messages - counted.messages
     output.say_notes(counted.notes)
     if json:
         output.print_json(counted)
@@ -74,6 +78,12 @@ def stats(
         _print_csv(counted)
     else:
         _print_bars(counted)
+        if left_out > 0:
+            verb = "is" if left_out == 1 else "are"
+            output.say(
+                f"Counted is what people and assistants said openly. {output.plural(left_out, 'message')} of tools, systems"
+                f" and subagents {verb} not counted: --role user --role assistant --role system --role tool counts all."
+            )
 
 
 def _print_csv(counted: Statistics) -> None:
