@@ -81,8 +81,8 @@ def stats(
         if left_out > 0:
             verb = "is" if left_out == 1 else "are"
             output.say(
-                f"Counted is what people and assistants said openly. {output.plural(left_out, 'message')} of tools, systems"
-                f" and subagents {verb} not counted: --role user --role assistant --role system --role tool counts all."
+                f"Counted is what people and assistants said openly. {output.plural(left_out, 'message')} of tools,"
+                f" systems and subagents {verb} not counted: --role user --role assistant --role system --role tool counts all."
             )
 
 

@@ -37,6 +37,12 @@ _NAME_SEPARATORS = " \u200e\u200f\u202f\xa0"
 _AROUND_NAMES = MARKS + " \u202f\xa0"
 _COPY = re.compile(r"\s?\(\d{1,2}\)$")
 _LOG_LEVEL = re.compile(r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b.*:", re.IGNORECASE)
+_TECHNICAL = re.compile(
+    r"^_|^chat\b|_.*(?:\d|ios|android|chat|export)|(?:chat|export|test|sample).*_"
+    r"|^\W*(?:whatsapp|export|messages?|conversation|backup)\W*\d*\W*$|^[\W\d]*$",
+    re.IGNORECASE,
+)
+"""The names of files that programs have given."""
 _OWN_MARK = ("\u200e", "\u200f")
 
 
@@ -115,9 +121,9 @@ def parse(document: Document) -> Iterator[Record]:
             pending.clear()
         if not begun:
             begun = True
-            # Every export's file is called "_chat", unless a person has renamed it.
+            # Every export's file is called "_chat", unless a person has renamed it, or a program.
             stem = document.name.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
-            title = name or ("" if stem.lower().strip("_") == "chat" else stem) or _people_title(names)
+            title = name or ("" if _TECHNICAL.search(stem) else stem) or _people_title(names)
             yield SessionRecord(session, title, entry.sent)
         record = _message(session, entry, names)
         if record.author and record.role == "user":

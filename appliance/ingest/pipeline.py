@@ -7,6 +7,7 @@ every chunk its vector and its point.
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -240,7 +241,7 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
             if files := batch.files.get(key):
                 attachments.note_files(tx, session, source, files)
             if batch.progress_by_session[key].record.title is None:
-                sessions.set_missing_title(tx, session, user_texts)
+                sessions.set_missing_title(tx, session, user_texts, _people_title(incoming, context))
             if reported := batch.participants.pop(key, None):
                 owner = _owner(batch.progress_by_session[key].record, context)
                 format = batch.progress_by_session[key].record.format or tally.format or ""
@@ -418,6 +419,14 @@ def _without_forgotten(
         return incoming
     tally.forgotten += sum(message.external_id in forgotten_ids for message in incoming)
     return [message for message in incoming if message.external_id not in forgotten_ids]
+
+
+def _people_title(incoming: Sequence[MessageInsert], context: IngestContext) -> str | None:
+    """The title of a chat among people without an assistant, those with the most messages first."""
+    if any(message.role == "assistant" for message in incoming):
+        return None
+    names = Counter(message.author for message in incoming if message.role == "user" and message.author)
+    return sessions.people_title([name for name, _ in names.most_common()], context.me)
 
 
 def _owner(record: SessionRecord, context: IngestContext) -> Scope:
