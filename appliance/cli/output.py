@@ -224,8 +224,10 @@ def table_timestamp(timestamp: str | None) -> str:
 
 
 def time_of(shown: Hit | Message) -> str:
-    """The timestamp of a message as ``format_timestamp`` shows it, with a word if it is its conversation's."""
-    return format_timestamp(shown.timestamp) + (" (conversation)" if shown.time == "conversation" else "")
+    """The timestamp of a message as ``format_timestamp`` shows it, with a word if it is its conversation's, and that
+    the person corrected the text."""
+    corrected = f" (corrected by you on {shown.corrected[:10]})" if shown.corrected else ""
+    return format_timestamp(shown.timestamp) + (" (conversation)" if shown.time == "conversation" else "") + corrected
 
 
 def format_span(since: str | None, until: str | None) -> str:

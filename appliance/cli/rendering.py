@@ -58,6 +58,7 @@ def _rows(hit: Hit) -> Iterator[list[str]]:
     title = hit.session_title or hit.external_session_id
 
     def row(rank: str, score: str, at: Hit | Message, id: str, text: str) -> list[str]:
+        text = f"{text} (corrected by you on {at.corrected[:10]})" if at.corrected else text
         return [rank, score, id, hit.session_id, at.timestamp or "-", hit.source.format, at.who, f"{title}: {text}"]
 
     yield from (row("-", "-", turn, turn.id, turn.text) for turn in hit.before)

@@ -295,7 +295,8 @@ def delete(
 ) -> None:
     """Remove a conversation with all its messages.
 
-    Its branches keep the messages that they share. Ingesting its export again brings imported messages back.
+    Its branches keep the messages that they share. Ingesting its export again does not bring the messages back; 'ingest
+    --again' does. Traces may stay in the files of the memory; 'appliance forget' erases those too, with a receipt.
 
     \b
     Examples:
@@ -408,7 +409,7 @@ def _remove(
         description = f"{output.plural(removed.messages, 'message')} of {info.id} ({info.title or info.external_id})"
         if not dry_run:
             if not yes:
-                _confirm(description)
+                _confirm(f"permanently remove {description}" if verb == "delete" else f"remove {description}")
             with _index_follows(memory):
                 removed = remove()
     if json:
@@ -419,12 +420,10 @@ def _remove(
         output.say(f"{output.plural(removed.kept, 'message')} remain as the beginning of {removed.heir}.")
 
 
-def _confirm(description: str) -> None:
+def _confirm(action: str) -> None:
     if not sys.stdin.isatty():
-        raise UsageError(
-            f"This would permanently remove {description}.", hint="Confirm with --yes, or try --dry-run first."
-        )
-    if not typer.confirm(f"Permanently remove {output.clean(description)}?", err=True):
+        raise UsageError(f"This would {action}.", hint="Confirm with --yes, or try --dry-run first.")
+    if not typer.confirm(f"{action[0].upper()}{output.clean(action[1:])}?", err=True):
         output.say("Nothing was changed.")
         raise typer.Exit(130)
 

@@ -88,6 +88,7 @@ class MemoryCandidate:
     importance: float
     pinned: bool
     why: Mapping[str, object]
+    corrected: str | None = None
 
     @property
     def group(self) -> str:
@@ -233,6 +234,7 @@ def _to_memories(material: ContextMaterial, dropped: list[Dropped]) -> Iterator[
             importance=importance,
             pinned=pinned,
             why=why | ({"pinned": True} if pinned else {}),
+            corrected=hit.corrected,
         )
 
 
@@ -299,10 +301,11 @@ def _fit(selection: MemorySelection, memory: MemoryCandidate, limit: int) -> Pro
     if (piece := _full_part(plan, memory, max_tokens)) is not None:
         return piece
     max_tokens = min(max_tokens, EXCERPT_TOKENS)
-    head = render.message(memory.id, memory.role, memory.author, "", render.SHORTENED_MARK)
+    mark = render.marks(render.SHORTENED_MARK, memory.corrected)
+    head = render.message(memory.id, memory.role, memory.author, "", mark)
     short = shorten(memory.text, plan.words, max_tokens - plan.count(head) - 2, plan.count)
     if short is not None:
-        rendered = render.message(memory.id, memory.role, memory.author, short.text, render.SHORTENED_MARK)
+        rendered = render.message(memory.id, memory.role, memory.author, short.text, mark)
         if (tokens := plan.count(rendered)) <= max_tokens:
             return _part(memory, ContextItem(memory.id, short.text, tokens, "compressed", memory.why), rendered)
     words = render.placeholder_text(memory.id, memory.text)
@@ -313,7 +316,8 @@ def _fit(selection: MemorySelection, memory: MemoryCandidate, limit: int) -> Pro
 
 
 def _full_part(plan: ContextPlan, memory: MemoryCandidate, max_tokens: int) -> PromptPart | None:
-    rendered = render.message(memory.id, memory.role, memory.author, memory.text)
+    mark = render.marks("", memory.corrected)
+    rendered = render.message(memory.id, memory.role, memory.author, memory.text, mark)
     if not fits(rendered, max_tokens, plan.count):
         return None
     return _part(memory, ContextItem(memory.id, memory.text, plan.count(rendered), "full", memory.why), rendered)

@@ -53,6 +53,11 @@ def message(id: str, role: str, author: str | None, text: str, mark: str = "") -
     return f"[{id} {who}{', ' + mark if mark else ''}] {escape(text)}\n"
 
 
+def marks(shortened: str, corrected: str | None) -> str:
+    """The marks of a message: that it is not in full, and when the person corrected it, if so."""
+    return ", ".join(filter(None, (shortened, f"corrected {day(corrected)}" if corrected else "")))
+
+
 def placeholder(id: str, role: str, author: str | None, words: str) -> str:
     """The placeholder of a message that is too large."""
     return f"[{id} {single_line(author, MAX_NAME_CHARACTERS) or role}, {words}]\n"

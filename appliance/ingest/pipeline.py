@@ -166,7 +166,7 @@ def ingest_document(detected: sources.DetectedDocument, context: IngestContext) 
         context.take_in_files(document, context, tally)
     if tally.forgotten:
         skipped = f"skipped {tally.forgotten} message{'' if tally.forgotten == 1 else 's'}"
-        message = f"{skipped} that had been forgotten; use 'ingest --again' to import them"
+        message = f"{skipped} that had been forgotten or deleted; use 'ingest --again' to import them"
         tally.notes.append(InputProblem("", message, harmless=True))
     if not context.dry_run:
         counts = {name: getattr(tally, name) for name in ("messages", "new", "updated", "duplicates")}

@@ -13,7 +13,7 @@ import math
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -256,10 +256,15 @@ def phrases(query: str) -> list[str]:
 
 
 def containing_phrases(
-    db: sqlite3.Connection, phrases: Sequence[str], filters: Filters, limit: int
+    db: sqlite3.Connection,
+    phrases: Sequence[str],
+    filters: Filters,
+    limit: int,
+    has_phrases: Callable[[str], bool] | None = None,
 ) -> list[int] | None:
-    """Return up to ``limit`` messages that contain every phrase verbatim, except for case and white space, newest
-    first. Returns None if no word of the phrases is rare enough to look for."""
+    """Return up to ``limit`` messages that contain every phrase, newest first: verbatim, except for case and white
+    space, or as ``has_phrases`` decides about a text. Returns None if no word of the phrases is rare enough to look
+    for."""
     phrase_words = _words_of_phrases(phrases)
     # Long words are usually rare, so that the first one decides.
     words_by_length = sorted({word for words in phrase_words for word in words}, key=len, reverse=True)
@@ -274,7 +279,8 @@ def containing_phrases(
     )
     # FTS5 compares stems ("pool" finds "pools"); the text decides.
     folded = [fold(phrase) for phrase in phrases]
-    return list(islice((key for key, text in rows if all(phrase in fold(text) for phrase in folded)), limit))
+    has = has_phrases or (lambda text: all(phrase in fold(text) for phrase in folded))
+    return list(islice((key for key, text in rows if has(text)), limit))
 
 
 def _words_of_phrases(phrases: Sequence[str]) -> list[list[str]]:
@@ -300,6 +306,12 @@ def _normalize_unicode(text: str) -> str:
 def fold(text: str) -> str:
     """Return a text in compatible composed form (NFKC), without case, and with single spaces."""
     return " ".join(_normalize_unicode(text).casefold().split())
+
+
+def fold_marks(text: str) -> str:
+    """Return a text folded as the full text folds words: as ``fold``, and without accents and other marks."""
+    plain = unicodedata.normalize("NFKD", fold(text))
+    return "".join(letter for letter in plain if not unicodedata.combining(letter))
 
 
 def has_as_words(text: str, phrase: str) -> bool:

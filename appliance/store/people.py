@@ -15,7 +15,7 @@ from typing import Literal, cast
 import msgspec
 
 from appliance.store import identities
-from appliance.store.lexical import fold, has_as_words
+from appliance.store.lexical import fold, fold_marks, has_as_words
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, to_json
 from appliance.timestamps import now
 from appliance.types import Identity, Scope
@@ -400,12 +400,14 @@ def find(db: sqlite3.Connection, scope: Scope, reference: str) -> list[StoredPer
 
 def _keys_named(db: sqlite3.Connection, scope: Scope, reference: str) -> tuple[set[int], set[int]]:
     """The keys of the people with this name, address, number or id, and of those with this part of a name."""
-    part, exact, partial = fold(reference), set[int](), set[int]()
+    part, plain, exact, partial = fold(reference), fold_marks(reference), set[int](), set[int]()
     address, number = identities.normalise_address(reference), identities.normalise_number(reference)
     owner = (scope.user_id, scope.namespace)
     for key, name in db.execute("SELECT id, name FROM person WHERE user_id = ? AND namespace = ?", owner):
-        if part in (folded := fold(name)):
-            (exact if folded == part else partial).add(key)
+        if fold_marks(name) == plain:
+            exact.add(key)
+        elif part in fold(name):
+            partial.add(key)
     rows = db.execute(
         "SELECT i.person_id, i.kind, i.value FROM person p JOIN person_identity i ON i.person_id = p.id"
         " WHERE p.user_id = ? AND p.namespace = ?",
@@ -418,7 +420,7 @@ def _keys_named(db: sqlite3.Connection, scope: Scope, reference: str) -> tuple[s
             is_exact = number is not None and identities.is_same_number(value, number)
         else:
             folded = fold(value).removeprefix("@") if kind == "handle" else fold(value)
-            is_exact = folded == part.removeprefix("@")
+            is_exact = fold_marks(folded) == plain.removeprefix("@")
             if not is_exact and kind != "id" and part in folded:
                 partial.add(key)
         if is_exact:
@@ -426,15 +428,16 @@ def _keys_named(db: sqlite3.Connection, scope: Scope, reference: str) -> tuple[s
     return exact, partial | exact
 
 
-def matching(db: sqlite3.Connection, scope: Scope, reference: str) -> list[StoredPerson]:
-    """Return the people whom the value of a filter means: the one with this id, else all with this name or part of a
-    name, or with this address, number or id."""
+def matching(db: sqlite3.Connection, scope: Scope, reference: str, *, whole: bool = False) -> list[StoredPerson]:
+    """Return the people whom the value of a filter means: the one with this id, else all with this name or, unless it
+    is ``whole``, part of a name, or with this address, number or id."""
     key = person_key(reference)
     if key is not None and (known := people(db, scope, [key])):
         return known
     if fold(reference) == "me" and (own := me(db, scope)) is not None:
         return people(db, scope, [own])
-    return people(db, scope, _keys_named(db, scope, reference)[1])
+    exact, partial = _keys_named(db, scope, reference)
+    return people(db, scope, exact if whole else partial)
 
 
 def called(db: sqlite3.Connection, scope: Scope, phrase: str) -> list[StoredPerson]:

@@ -80,8 +80,9 @@ class Hit:
     ``score`` is how likely it is, 0 to 1, that the message is what was asked for. ``why["score"]`` maps features to
     their contributions, whose sum orders the hits; ``why["legs"]`` has the rank and raw score of each leg,
     ``why["variants"]`` the variants of the message. ``before`` and ``after`` are the turns around it, as many as were
-    asked for. ``time`` says whose time ``timestamp`` is: the message's own, or its conversation's. ``document`` is set
-    if the message is a page of an attached document, whose author and time are those of the message that carries it."""
+    asked for. ``time`` says whose time ``timestamp`` is: the message's own, or its conversation's. ``corrected`` is
+    when the person corrected the text (ISO 8601). ``document`` is set if the message is a page of an attached document,
+    whose author and time are those of the message that carries it."""
 
     rank: int
     score: float
@@ -101,6 +102,7 @@ class Hit:
     before: tuple[Message, ...] = ()
     after: tuple[Message, ...] = ()
     time: TimeOf = "message"
+    corrected: str | None = None
     document: DocumentPage | None = None
 
     @property

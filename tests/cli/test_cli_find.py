@@ -14,7 +14,7 @@ from appliance.cli import hit_pages
 HIT_KEYS = [
     "rank", "score", "message_id", "external_id", "session_id", "external_session_id", "session_title", "role",
     "author", "timestamp", "text", "snippet", "source", "tier", "why", "before",
-    "after", "time", "document",
+    "after", "time", "corrected", "document",
 ]  # fmt: skip
 CONTEXT_KEYS = ["query", "budget", "tokens", "encoding", "layers", "messages", "text", "dropped", "notes"]
 
