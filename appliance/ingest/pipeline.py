@@ -36,6 +36,7 @@ from appliance.store import (
     conversation_time,
     document_updates,
     lexical,
+    message_states,
     messages,
     neighbours,
     profiles,
@@ -457,7 +458,7 @@ def _session(
             found = sessions.session_holding_most(tx, scope, format, [message.external_id for message in first])
             if found is not None and found[1] == len(first) and found[0] not in other_ids:
                 progress.stored_external_id = found[0]
-            begun = messages.only_message(tx, source, scope, format) if found is None else None
+            begun = message_states.only_message(tx, source, scope, format) if found is None else None
             if (
                 begun is not None
                 and begun[0] not in {record.external_id, *other_ids}

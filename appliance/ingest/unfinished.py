@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from appliance.ingest.normalize import MessagePosition, is_generated_id
-from appliance.store import messages
+from appliance.store import message_states, messages
 from appliance.store.messages import MessageInsert, StoredState
 
 _BEFORE_ALL = MessagePosition(-(1 << 62), -(1 << 62))
@@ -57,7 +57,7 @@ def match_unfinished(
     for number, message in enumerate(batch):
         state = stored.get(message.external_id)
         if state is None and place is not None and is_generated_id(message.external_id):
-            found = messages.next_state(tx, session, place.order_at, place.position)
+            found = message_states.next_state(tx, session, place.order_at, place.position)
             if found is not None and found[0] not in ids and is_generated_id(found[0]):
                 is_last = number == len(batch) - 1
                 if is_completion(found[1], message, is_last=is_last):
