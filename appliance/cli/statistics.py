@@ -82,7 +82,7 @@ def stats(
             verb = "is" if left_out == 1 else "are"
             output.say(
                 f"Counted is what people and assistants said openly. {output.plural(left_out, 'message')} of tools,"
-                f" systems and subagents {verb} not counted; 'stats --role tool', 'system', 'user' and 'assistant' do."
+                f" systems and subagents {verb} not counted; name the roles to count them: --role tool."
             )
 
 

@@ -46,9 +46,19 @@ def test_sessions_without_an_open_message_are_left_out_and_counted(run: Run, log
     assert "subagent: " in lines[parent + 1], "below the session that has started it"
     assert len(document(run("sessions", "--all", "--json"))["sessions"]) == 3
     assert len(document(run("sessions", "--json"))["sessions"]) == 1
+    counted = run("stats")
+    assert "3 messages of tools, systems and subagents are not counted" in counted.stderr
+    assert "2 messages\n" in counted.stderr
+    assert "not counted" not in run("stats", "--role", "system").stderr
     assert "SYSTEM-ONLY-TEXT" in run("export", "-").stdout, "every character is kept"
 
 
 def test_a_session_without_messages_is_listed(run: Run) -> None:
     run("sessions", "new", "Garden plans")
     assert "Garden plans" in run("sessions").stdout
+
+
+def test_what_discover_is_to_watch_must_exist(run: Run, tmp_path: Path) -> None:
+    result = run("discover", "--watch", tmp_path / "nope", "--seconds", "0")
+    assert result.exit_code == 4
+    assert f"'{tmp_path / 'nope'}' is neither a path that exists nor the name of a program" in result.stderr
