@@ -137,7 +137,7 @@ def list_backups(
 
 def _row(one: BackupInfo) -> tuple[str, ...]:
     size, new = output.format_size(one.bytes), output.format_size(one.new_bytes)
-    return one.id, output.table_timestamp(one.at), f"{one.messages:,}", size, new, one.version
+    return one.id, output.format_timestamp(one.at), f"{one.messages:,}", size, new, one.version
 
 
 @verbs.command("verify")

@@ -205,7 +205,7 @@ def _print_receipt(receipt: Receipt, preview: ErasurePreview) -> None:
     report = receipt.proof
     output.print_fields(
         {
-            "receipt": f"{receipt.id} · {receipt.at}",
+            "receipt": f"{receipt.id} · {output.format_timestamp(receipt.at)}",
             "erased": _describe(preview),
             **({"written by": _describe_authors(preview)} if preview.authors else {}),
             "vectors": f"{receipt.vectors:,} erased",
@@ -323,7 +323,14 @@ def _print_receipts(receipts: list[Receipt], json: bool) -> None:
         output.print_json({"receipts": [receipt_shape(receipt) for receipt in receipts]})
         return
     rows = [
-        (item.id, item.at, f"{item.messages:,}", f"{item.sessions:,}", item.state, _count_traces(item))
+        (
+            item.id,
+            output.format_timestamp(item.at),
+            f"{item.messages:,}",
+            f"{item.sessions:,}",
+            item.state,
+            _count_traces(item),
+        )
         for item in receipts
     ]
     output.print_table(

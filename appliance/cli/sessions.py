@@ -60,7 +60,7 @@ def list_sessions(
     tag: options.Tag = None,
     everything: Annotated[bool, flag("--all", "Also those of tools, systems and subagents alone.")] = False,
     sort: Annotated[
-        str, typer.Option("--sort", metavar="active|created|title|messages|importance", help="SessionOrder order.")
+        str, typer.Option("--sort", metavar="active|created|title|messages|importance", help="Order.")
     ] = "active",
     reverse: Annotated[bool, flag("--reverse", "Reverse the order.")] = False,
     limit: options.Limit = None,
@@ -112,7 +112,7 @@ def list_sessions(
     rows = [
         (info.id, _label(info), info.format, f"{info.messages + info.shared:,}", last)
         for info in _below_parents(found)
-        if (last := output.table_timestamp(info.last_at))
+        if (last := output.format_timestamp(info.last_at))
     ]
     output.print_table(("id", "title", "source", "messages", "last"), rows, right=("messages",))
     output.say(f"{output.plural(len(found), 'session')}. Read one with 'appliance show ID'.")

@@ -139,7 +139,9 @@ def _print_variants(variants: Sequence[Message]) -> None:
     output.print_line()
     output.print_styled(f"{len(variants):,} similar messages", "bold")
     shown = [*variants[:FIRST_VARIANTS], *variants[max(FIRST_VARIANTS, len(variants) - LAST_VARIANTS) :]]
-    output.print_columns([[output.table_timestamp(v.timestamp), v.id, v.session_id, v.author or v.role] for v in shown])
+    output.print_columns(
+        [[output.format_timestamp(v.timestamp), v.id, v.session_id, v.author or v.role] for v in shown]
+    )
     if len(shown) < len(variants):
         output.say(f"These are the first {FIRST_VARIANTS} and the last {LAST_VARIANTS}; --json lists all.")
 
@@ -196,7 +198,7 @@ def _print_heading(info: SessionInfo) -> None:
 
 def _print_message(message: Message, *, brief: bool = False, is_target: bool = False) -> None:
     terminal = output.is_terminal()
-    time = output.table_timestamp(message.timestamp)
+    time = output.format_timestamp(message.timestamp)
     author = message.author or message.role
     message_marks = marks(message)
     marks_text = f"[{', '.join(message_marks)}]" if message_marks else ""

@@ -27,8 +27,8 @@ from appliance.ingest.pages import MessagePage, pages, without_secrets
 from appliance.ingest.shared_messages import take_out_shared
 from appliance.ingest.side_files import SideFiles
 from appliance.ingest.unfinished import is_completion
-from appliance.secrets.generic import SecretSpan
 from appliance.secrets.masking import drop_secrets
+from appliance.secrets.personal import SecretSpan
 from appliance.store import (
     attachments,
     chunk_spans,

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
 
+from appliance.formats.placeholders import MAX_CHARACTERS, placeholder_kind
 from appliance.languages import STOP_WORDS
 from appliance.store import archive, facts, lexical, messages, summaries
 from appliance.store.file_search import TextFinder
@@ -71,9 +72,9 @@ class Echoes:
 
 
 def find_echoes(db: sqlite3.Connection, scope: Scope, erased: Sequence[int]) -> Echoes:
-    """Find what else in a scope says what messages say that are about to go."""
+    """Find what else in a scope says what messages say that are about to go. A placeholder of an app says nothing."""
     erased_keys = set(erased)
-    index = _RareWords(db, erased)
+    index = _RareWords(db, list(_without_placeholders(db, erased)))
     found: dict[int, EchoKind] = dict.fromkeys(_variants(db, index.distinctive) - erased_keys, "copy")
     owner = (scope.user_id, scope.namespace)
     candidates = db.execute(
@@ -99,6 +100,11 @@ def find_echoes(db: sqlite3.Connection, scope: Scope, erased: Sequence[int]) -> 
         _without_covering(db, (key for key, text in summary_rows if index.is_echoed_by(text)), gone),
         tuple(key for key, value in fact_rows if index.has_all_of(value)),
     )
+
+
+def _without_placeholders(db: sqlite3.Connection, keys: Sequence[int]) -> Iterator[int]:
+    beginnings = messages.excerpts(db, keys, MAX_CHARACTERS + 1)
+    return (key for key in keys if key not in beginnings or placeholder_kind(beginnings[key].excerpt) is None)
 
 
 def _variants(db: sqlite3.Connection, keys: Collection[int]) -> set[int]:

@@ -74,6 +74,20 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.messages)
 
+    def select(self, rows: Rows) -> Candidates:
+        """These rows alone, in their order."""
+        return replace(
+            self,
+            messages=self.messages[rows],
+            roles=[self.roles[row] for row in rows.tolist()],
+            authors=[self.authors[row] for row in rows.tolist()],
+            times=self.times[rows],
+            sessions=self.sessions[rows],
+            spans=self.spans[rows],
+            scores={leg: column[rows] for leg, column in self.scores.items()},
+            ranks={leg: column[rows] for leg, column in self.ranks.items()},
+        )
+
     def legs(self, row: int) -> dict[str, dict[str, float | int | None]]:
         """The score and rank of a candidate in each leg."""
         by_leg = {

@@ -44,7 +44,7 @@ class AuthorSelection:
 
 def is_exact(name: str) -> bool:
     """Whether a name is the id of a person or "me", and no part of a name if there is such a person."""
-    return people.person_key(name) is not None or fold(name) == "me"
+    return people.person_key(name) is not None or people.means_me(name)
 
 
 def resolve_authors(
@@ -91,6 +91,8 @@ def resolve_authors(
 
 def missing_author(db: sqlite3.Connection, scope: Scope, name: str) -> str:
     """Say that no author of a scope has this name, and whether one has a similar name."""
+    if people.means_me(name):
+        return f"no author {name!r}: 'appliance people me NAME' says who you are"
     # A person is named by any part of the name.
     known = {part: known for known in islice(_names(db, scope), MAX_COMPARED_NAMES) for part in (*known.split(), known)}
     for similar in most_similar(name, known):

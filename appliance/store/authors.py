@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 
-from appliance.store.lexical import fold, fold_marks
+from appliance.store.lexical import fold_marks
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys
 from appliance.types import Scope
 
@@ -23,8 +23,8 @@ _IN_SCOPE_SQL = (
 
 
 def is_named(author: str, name: str) -> bool:
-    """Whether an author has this name or this part of a name, without case."""
-    return fold(name) in fold(author)
+    """Whether an author has this name or this part of a name, without case and accents."""
+    return fold_marks(name) in fold_marks(author)
 
 
 def has_whole_name(author: str, name: str) -> bool:

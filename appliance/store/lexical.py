@@ -24,7 +24,7 @@ from appliance.store import neighbours, sessions, visibility
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, TITLE_SQL
 from appliance.store.documents import IS_PAGE_SQL
 from appliance.store.message_parts import has_condition
-from appliance.store.scripts import searchable, split_unspaced
+from appliance.store.scripts import other_digits, searchable, split_unspaced
 from appliance.store.sessions import AGENT_PARTICIPATES_SQL
 from appliance.store.sql import (
     JSON_KEYS_SQL,
@@ -186,7 +186,7 @@ def search(
         pending_in: Find only messages that are in the outbox of this generation.
     """
     max_postings = MAX_POSTINGS if pending_in is None else MAX_PENDING_POSTINGS
-    chosen = _select_rare_words(db, list(_query_terms(query).values()), max_postings)
+    chosen = _select_rare_words(db, [*_query_terms(query).values(), *other_digits(query)], max_postings)
     if not chosen:
         return []
     filter_sql, values = filter_conditions(filters)
@@ -296,7 +296,7 @@ def match_expression(query: str) -> str:
     words. Empty if it has no word."""
     if quoted := phrases(query):
         return _all_phrases(_words_of_phrases(quoted))
-    return " OR ".join(map(quote_fts, _query_terms(query).values()))
+    return " OR ".join(map(quote_fts, [*_query_terms(query).values(), *other_digits(query)]))
 
 
 def _normalize_unicode(text: str) -> str:
@@ -317,6 +317,13 @@ def fold_marks(text: str) -> str:
 def has_as_words(text: str, phrase: str) -> bool:
     """Whether a text has a phrase that does not begin or end within a word, without case."""
     return re.search(rf"(?<!\w){re.escape(fold(phrase))}(?!\w)", fold(text)) is not None
+
+
+def count_filtered(db: sqlite3.Connection, filters: Filters) -> int:
+    """Return how many messages pass the filters."""
+    condition, values = filter_conditions(filters)
+    query = f"SELECT count(*) FROM message m JOIN session s ON s.id = m.session_id WHERE {condition}"
+    return fetch_int(db, query, values)
 
 
 def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:

@@ -28,6 +28,10 @@ Node = tuple[str, str, str]
 value, names without case."""
 
 
+ME_WORDS = frozenset(("me", "ich", "yo", "moi"))
+"""What stands for the person whose memory it is, once that is known."""
+
+
 @dataclass(frozen=True, slots=True)
 class PersonDecision:
     """What a person decided: that ``identities`` and ``others`` are one (merge) or not (split), that the person with
@@ -392,22 +396,25 @@ def find(db: sqlite3.Connection, scope: Scope, reference: str) -> list[StoredPer
         return people(db, scope, [key])
     if not reference.strip():
         return []
-    if fold(reference) == "me" and (own := me(db, scope)) is not None:
+    if means_me(reference) and (own := me(db, scope)) is not None:
         return people(db, scope, [own])
     exact, partial = _keys_named(db, scope, reference)
     return people(db, scope, exact or partial)
 
 
+def means_me(reference: str) -> bool:
+    """Whether a name stands for the person whose memory it is."""
+    return fold(reference) in ME_WORDS
+
+
 def _keys_named(db: sqlite3.Connection, scope: Scope, reference: str) -> tuple[set[int], set[int]]:
     """The keys of the people with this name, address, number or id, and of those with this part of a name."""
-    part, plain, exact, partial = fold(reference), fold_marks(reference), set[int](), set[int]()
+    part, exact, partial = fold_marks(reference), set[int](), set[int]()
     address, number = identities.normalise_address(reference), identities.normalise_number(reference)
     owner = (scope.user_id, scope.namespace)
     for key, name in db.execute("SELECT id, name FROM person WHERE user_id = ? AND namespace = ?", owner):
-        if fold_marks(name) == plain:
-            exact.add(key)
-        elif part in fold(name):
-            partial.add(key)
+        if part in (folded := fold_marks(name)):
+            (exact if folded == part else partial).add(key)
     rows = db.execute(
         "SELECT i.person_id, i.kind, i.value FROM person p JOIN person_identity i ON i.person_id = p.id"
         " WHERE p.user_id = ? AND p.namespace = ?",
@@ -419,8 +426,8 @@ def _keys_named(db: sqlite3.Connection, scope: Scope, reference: str) -> tuple[s
         elif kind == "number":
             is_exact = number is not None and identities.is_same_number(value, number)
         else:
-            folded = fold(value).removeprefix("@") if kind == "handle" else fold(value)
-            is_exact = fold_marks(folded) == plain.removeprefix("@")
+            folded = fold_marks(value).removeprefix("@") if kind == "handle" else fold_marks(value)
+            is_exact = folded == part.removeprefix("@")
             if not is_exact and kind != "id" and part in folded:
                 partial.add(key)
         if is_exact:
@@ -434,7 +441,7 @@ def matching(db: sqlite3.Connection, scope: Scope, reference: str, *, whole: boo
     key = person_key(reference)
     if key is not None and (known := people(db, scope, [key])):
         return known
-    if fold(reference) == "me" and (own := me(db, scope)) is not None:
+    if means_me(reference) and (own := me(db, scope)) is not None:
         return people(db, scope, [own])
     exact, partial = _keys_named(db, scope, reference)
     return people(db, scope, exact if whole else partial)

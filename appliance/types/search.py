@@ -140,6 +140,10 @@ class SummaryHit:
     why: Mapping[str, float]
 
 
+WEAK_SCORE = 0.4
+"""If no hit has a higher score, they may all be about something else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hits(Sequence[Hit]):
     """The hits of a search in their order, with what the search has to say about itself. A sequence of its hits.
@@ -154,6 +158,8 @@ class Hits(Sequence[Hit]):
             message that matches the words and filters.
         total_is_exact: Whether ``total`` is that number. Otherwise there are at least so many, and they were not
             counted, or not to the end.
+        likely: How many of ``total`` are likely enough to be found if they were the best ones; the others share a word
+            or a little of the meaning.
         more: Whether there are hits behind these, which ``offset`` leads to.
         found: Whether the best message is a good match. If it is not, there are no hits, unless a minimum score is
             asked for; ``total`` counts the others nevertheless.
@@ -172,6 +178,7 @@ class Hits(Sequence[Hit]):
     summaries: tuple[SummaryHit, ...] = ()
     total: int = 0
     total_is_exact: bool = True
+    likely: int = 0
     more: bool = False
     found: bool = True
 

@@ -86,7 +86,9 @@ def test_status_shows_disk_use_and_apparent_size(run: Run, kept: Path) -> None:
     }  # fmt: skip
     assert after["apparent_bytes"]["index"] == before["apparent_bytes"]["index"] + 300_000_000
     assert after["disk_bytes"]["index"] < before["disk_bytes"]["index"] + 1_000_000
-    assert re.search(r"\ndisk +database .+\napparent +30\d MB, holes in files included\n", run("status").stdout)
+    assert re.search(
+        r"\ndisk +database .+\nsize of files +30\d MB, space reserved in them included\n", run("status").stdout
+    )
 
 
 def test_verify_says_how_many_chunks_wait_for_the_index(run: Run, home: Path, tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ def test_a_search_answers_what_python_answers(memory: Appliance, client: TestCli
         (hit.message_id, hit.text, hit.score) for hit in found
     ]
     assert set(answer) == {
-        "query", "mode", "hits", "took_ms", "notes", "times", "summaries", "total", "total_is_exact", "more",
-        "found",
+        "query", "mode", "hits", "took_ms", "notes", "times", "summaries", "total", "total_is_exact", "likely",
+        "more", "found",
     }  # fmt: skip
     assert set(answer["hits"][0]) == {
         "rank", "score", "message_id", "external_id", "session_id", "external_session_id", "session_title", "role",

@@ -69,14 +69,15 @@ class SummaryHitAnswer:
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
     """Hits in their order, with notes about the search. ``total`` counts all of them, or some of them if it is not
-    exact; ``more`` says that ``offset`` leads to others. ``found`` is false if nothing is a good match: then there are
-    no hits, unless ``min_score`` was given."""
+    exact, and ``likely`` those that are likely to be what was asked for; ``more`` says that ``offset`` leads to others.
+    ``found`` is false if nothing is a good match: then there are no hits, unless ``min_score`` was given."""
 
     query: str
     mode: Mode
     hits: tuple[Hit, ...]
     total: int
     total_is_exact: bool
+    likely: int
     more: bool
     found: bool
     took_ms: float
@@ -94,6 +95,7 @@ def search_shape(hits: Hits) -> dict[str, Any]:
         "hits": list(hits),
         "total": hits.total,
         "total_is_exact": hits.total_is_exact,
+        "likely": hits.likely,
         "more": hits.more,
         "found": hits.found,
         "took_ms": hits.took_ms,
