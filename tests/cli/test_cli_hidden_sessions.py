@@ -53,11 +53,13 @@ def test_sessions_without_an_open_message_are_left_out_and_counted(run: Run, log
     assert "SYSTEM-ONLY-TEXT" in run("export", "-").stdout, "every character is kept"
 
 
+@pytest.mark.slow
 def test_a_session_without_messages_is_listed(run: Run) -> None:
     run("sessions", "new", "Garden plans")
     assert "Garden plans" in run("sessions").stdout
 
 
+@pytest.mark.slow
 def test_what_discover_is_to_watch_must_exist(run: Run, tmp_path: Path) -> None:
     result = run("discover", "--watch", tmp_path / "nope", "--seconds", "0")
     assert result.exit_code == 4

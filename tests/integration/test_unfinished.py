@@ -61,6 +61,7 @@ def test_of_two_equal_beginnings_in_one_file_both_are_messages(memory: Appliance
     assert [text for _, _, text in told(memory, "Zed")] == ["Hi", "Yes", "Yes, I come"]
 
 
+@pytest.mark.slow
 def test_the_only_message_of_a_chat_without_a_name_is_completed(memory: Appliance, tmp_path: Path) -> None:
     read(memory, tmp_path / "_chat.txt", "[26.11.24, 09:58:01] Zoë: The code")
     assert read(memory, tmp_path / "_chat.txt", "[26.11.24, 09:58:01] Zoë: The code of the gate is 9981\n") == (0, 1, 0)
