@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, cast
 
 from appliance.cli import options, output
@@ -19,6 +20,7 @@ WEEKDAYS = {str(number): name for number, name in enumerate(("Mon", "Tue", "Wed"
 
 SHOWN_ROWS = 30
 """Lines of a table of people, sources, conversations or tags, unless more are asked for; times are all shown."""
+EVERY_ROLE: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 
 LINE_CHARACTERS = 200
 """Characters of a message in a list."""
@@ -63,12 +65,11 @@ def stats(
         raise UsageError("--csv and --json exclude each other.", hint="Leave one of them out.")
     units = [unit for value in by or ["month"] for unit in value.split(",")]
     with options.open_to_read(home, "stats") as memory:
-        counted = memory.statistics(
-            cast("list[StatisticsUnit]", units),
+        count = partial(
+            memory.statistics,
             user_id=user,
             namespace=namespace,
             session_id=session,
-            roles=cast("list[Role] | None", role),
             sources=source,
             authors=author,
             has=cast("list[Contained] | None", has),
@@ -76,6 +77,8 @@ def stats(
             since=since,
             until=until,
         )
+        counted = count(cast("list[StatisticsUnit]", units), roles=cast("list[Role] | None", role))
+        left_out = 0 if role or json or as_csv else count(["role"], roles=EVERY_ROLE).messages - counted.messages
     output.say_notes(counted.notes)
     if limit is not None and (json or as_csv):
         counted = replace(counted, rows=counted.rows[:limit])
@@ -85,6 +88,12 @@ def stats(
         _print_csv(counted)
     else:
         _print_bars(counted, limit)
+        if left_out > 0:
+            verb = "is" if left_out == 1 else "are"
+            output.say(
+                f"Counted is what people and assistants said openly. {output.plural(left_out, 'message')} of tools,"
+                f" systems and subagents {verb} not counted; name the roles to count them: --role tool."
+            )
 
 
 def _print_csv(counted: Statistics) -> None:

@@ -4,6 +4,7 @@ is conversational. The rules are the same for every format; texts stay unchanged
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -15,6 +16,8 @@ from appliance.types import Message, MessageRecord, SessionRecord
 
 ID_BYTES = 10
 """The size of a generated message id: with 80 bits, a chat of a million messages has no id twice."""
+
+_GENERATED_ID = re.compile(rf"[0-9a-f]{{{2 * ID_BYTES}}}")
 
 POSITION_STEP = 1 << 20
 """The gap between the positions of consecutive messages; messages that only a later export has fit in between."""
@@ -92,6 +95,11 @@ def is_conversational(record: MessageRecord | Message) -> bool:
     """Whether a person or an assistant said this openly."""
     hidden = record.metadata.get("hidden") or record.metadata.get("sidechain")
     return record.role in ("user", "assistant") and not hidden
+
+
+def is_generated_id(external_id: str) -> bool:
+    """Whether an id has the form of those that are made here."""
+    return _GENERATED_ID.fullmatch(external_id) is not None
 
 
 def _generate_id(record: MessageRecord, progress: SessionProgress) -> str:
