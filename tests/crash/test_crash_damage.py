@@ -22,6 +22,7 @@ from appliance.errors import StoreCorrupt, StoreVersion
 from appliance.store.index.edge import open_edge
 from appliance.store.vectors import HEADER_BYTES
 from appliance_models import HashEmbedder
+from tests.homes import copied
 
 pytestmark = pytest.mark.slow
 
@@ -33,12 +34,20 @@ def export(tmp_path: Path) -> Path:
     return write(tmp_path / "ana.jsonl", LINES)
 
 
-@pytest.fixture
-def expected(home: Path, export: Path) -> Content:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Content]:
     """A closed home with a conversation in it, and what it holds."""
-    with open_memory(home) as memory:
-        memory.ingest(export)
-        return content(memory)
+    folder = tmp_path_factory.mktemp("built")
+    with open_memory(folder / "home") as memory:
+        memory.ingest(write(folder / "ana.jsonl", LINES))
+        return folder / "home", content(memory)
+
+
+@pytest.fixture
+def expected(home: Path, built: tuple[Path, Content]) -> Content:
+    """The test's own copy of the home that is built once, and what it holds."""
+    copied(built[0], home)
+    return built[1]
 
 
 def ledger(home: Path) -> Path:
