@@ -1,15 +1,12 @@
-"""What the tests of damage and of full disks have."""
+"""What the tests of kills, damage and full disks have."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from workers import Workers, workers
+from workers import Workers, shared_workers
 
 
-@pytest.fixture(scope="session")
-def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
-    """Forks processes from one that has loaded the program: to start Python for each takes most of their time."""
-    with workers(tmp_path_factory.mktemp("workers")) as found:
-        yield found
+@pytest.fixture
+def processes() -> Workers:
+    """What forks processes that have loaded the program."""
+    return shared_workers()
