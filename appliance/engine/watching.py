@@ -30,7 +30,7 @@ from appliance.paths import Home
 from appliance.runtime.streams import ProducerStream
 from appliance.settings import Settings
 from appliance.store.database import Database
-from appliance.types import Scope, WatchChange, WatchEvent
+from appliance.types import Scope, Stream, WatchChange, WatchEvent
 
 MAX_UNREAD_REPORTS = 256
 """Reports that wait in the stream of a subscriber."""
@@ -81,7 +81,7 @@ class WatchService:
 
     # --- requests -------------------------------------------------------------------------------------
 
-    def watch(self, request: r.WatchRequest) -> ProducerStream[WatchEvent]:
+    def watch(self, request: r.WatchRequest) -> Stream[WatchEvent]:
         """See ``WatchRequest``."""
         user = self._settings.user if request.user_id is None else request.user_id
         scope = Scope(user, request.namespace)

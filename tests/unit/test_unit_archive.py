@@ -60,6 +60,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
             "INSERT INTO session (user_id, namespace, agent_id, format, external_id, created_at)"
             " VALUES ('me', '', '', 'local', 's', 0)"
         )
+        tx.execute("INSERT INTO session_fts (rowid, title) VALUES (1, '')")
         tx.executemany(
             "INSERT INTO message (session_id, external_id, position, order_at, role, talk, added_at, body)"
             " VALUES (1, ?, ?, ?, 'user', 1, 0, ?)",

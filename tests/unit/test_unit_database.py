@@ -147,7 +147,7 @@ def test_an_interrupt_within_a_function_of_ours_stays_an_interrupt(
     with monkeypatch.context() as now:
         now.setattr(module, "searchable", interrupted)
         with pytest.raises(KeyboardInterrupt):  # in a trigger, which puts the words of a title into the full text
-            memory.sessions.create(title="during")
+            session.rename("during")
     session.rename("after")
     assert [one.title for one in memory.sessions.list() if one.title in ("before", "during", "after")] == ["after"]
     assert not memory.verify().problems
