@@ -17,6 +17,7 @@ from appliance import Appliance
 from appliance.engine.engine import Engine
 from appliance.errors import HomeLocked
 from appliance.server.mcp.memory_lease import MemoryLease
+from appliance.server.mcp.tools import TOOLS
 from tests.server.mcp_runs import READER, ROOT, TOOLS, Caller, over_pipes
 from tests.waits import until
 
@@ -124,7 +125,7 @@ def test_a_home_in_use_is_told_and_works_when_it_is_free(home: Path) -> None:
     owner = Engine.open(home, worker=False, purpose="somebody else")  # without a socket
 
     async def work(caller: Caller) -> None:
-        assert len((await caller.client.list_tools()).tools) == 10
+        assert len((await caller.client.list_tools()).tools) == len(TOOLS)
         said = await caller.refused("memory_search", query="x")
         assert "in use by 'somebody else' (process" in said and "try again" in said
         owner.close()
@@ -182,7 +183,7 @@ def test_it_answers_in_order_and_ends_with_its_input() -> None:
         process.stdin.write(lines(INITIALIZE, INITIALIZED, LIST))
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "appliance"
-        assert len(json.loads(process.stdout.readline())["result"]["tools"]) == 10
+        assert len(json.loads(process.stdout.readline())["result"]["tools"]) == len(TOOLS)
         process.stdin.close()
         assert process.wait(60) == 0
         assert process.stderr is not None and process.stderr.read() == b""
@@ -239,7 +240,7 @@ def test_lines_that_are_no_messages_do_not_end_it() -> None:
         stdout, _ = process.communicate(lines(INITIALIZE, INITIALIZED) + nonsense + half + lines(LIST), 120)
         assert process.returncode == 0
     found = [json.loads(line) for line in stdout.splitlines()]
-    assert len(next(one for one in found if one.get("id") == 2)["result"]["tools"]) == 10
+    assert len(next(one for one in found if one.get("id") == 2)["result"]["tools"]) == len(TOOLS)
     assert "error" in next(one for one in found if one.get("id") == 7)
 
 
