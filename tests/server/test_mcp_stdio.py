@@ -17,7 +17,6 @@ from appliance import Appliance
 from appliance.engine.engine import Engine
 from appliance.errors import HomeLocked
 from appliance.server.mcp.memory_lease import MemoryLease
-from appliance.server.mcp.tools import TOOLS
 from tests.server.mcp_runs import READER, ROOT, TOOLS, Caller, over_pipes
 from tests.waits import until
 
