@@ -95,6 +95,7 @@ if TYPE_CHECKING:
         LostPart,
         Message,
         MessageMatches,
+        MessageVersion,
         MetricsSnapshot,
         Outline,
         Owner,
@@ -157,10 +158,11 @@ _LAZY_EXPORTS = {
             "Anniversary Attachment AttachmentPage Discovery DocumentPage FoundHistory "
             "Statistics StatisticsRow TagCount TimelineMonth "
             "FilterChoices Histogram Hit Hits Identity Importance IndexStatus IngestReport InputProblem KnownBackups "
-            "Layer LostPart Message MessageMatches MetricsSnapshot Outline Owner PeopleChange PeopleList Person "
-            "PersonConversation PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt "
-            "ReindexForecast RemovalResult RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo "
-            "SessionPage Source SourceCoverage Summary SummaryHit VerifyReport WatchChange WatchedFile WhyNot Window"
+            "Layer LostPart Message MessageMatches MessageVersion MetricsSnapshot Outline Owner PeopleChange "
+            "PeopleList Person PersonConversation "
+            "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
+            "RemovalResult RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source "
+            "SourceCoverage Summary SummaryHit VerifyReport WatchChange WatchedFile WhyNot Window"
         ),
     }.items()
     for name in names.split()
@@ -226,6 +228,7 @@ __all__ = [
     "LostPart",
     "Message",
     "MessageMatches",
+    "MessageVersion",
     "MetricsSnapshot",
     "ModelUnavailable",
     "NotFound",
