@@ -2,7 +2,7 @@
 
 A daemon, ``appliance watch`` and the screen may all watch at once: they take part in the same watcher, so that no file
 is read by two at a time. It watches the inbox, the folders of the settings as they are now, and those that its
-subscribers name.
+subscribers name. What is read of a folder that only others name is not reported to a subscriber.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -30,7 +30,7 @@ from appliance.paths import Home
 from appliance.runtime.streams import ProducerStream
 from appliance.settings import Settings
 from appliance.store.database import Database
-from appliance.types import Scope, Stream, WatchChange, WatchEvent
+from appliance.types import FileReport, Scope, Stream, WatchChange, WatchEvent
 
 MAX_UNREAD_REPORTS = 256
 """Reports that wait in the stream of a subscriber."""
@@ -50,6 +50,10 @@ class _Subscriber:
     told: set[Path] = field(default_factory=set)
     """The folders of which it was said that another watcher reads them."""
 
+    def names(self, file: FileReport) -> bool:
+        """Whether a file lies in one of the folders that the request names."""
+        return _lies_in(file, self.folders)
+
     def offer(self, event: WatchEvent) -> None:
         if self.events.qsize() < MAX_QUEUED_REPORTS:
             self.events.put(event)
@@ -65,6 +69,13 @@ class _RunningWatcher:
     thread: threading.Thread
     subscribers: list[_Subscriber] = field(default_factory=list)
     is_ending: bool = False
+
+
+def _lies_in(file: FileReport, folders: Iterable[Path]) -> bool:
+    """Whether a file, or the zip that it is in, is one of these or lies in one of them."""
+    return any(
+        file.path == str(folder) or file.path.startswith((f"{folder}{os.sep}", f"{folder}!")) for folder in folders
+    )
 
 
 class WatchService:
@@ -197,7 +208,9 @@ class WatchService:
             with self._lock:
                 subscribers = list(running.subscribers)
             for subscriber in subscribers:
-                subscriber.offer(event)
+                others = (folder for other in subscribers if other is not subscriber for folder in other.folders)
+                if event.report is None or subscriber.names(event.report) or not _lies_in(event.report, others):
+                    subscriber.offer(event)
 
         watcher = FolderWatcher(
             self._database,
