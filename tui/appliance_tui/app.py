@@ -18,7 +18,7 @@ from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.dom import DOMNode
 from textual.events import Event as TerminalEvent
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.reactive import var
 from textual.screen import Screen
 from textual.worker import WorkerFailed
@@ -26,6 +26,7 @@ from textual.worker import WorkerFailed
 from appliance.errors import ApplianceError
 from appliance_tui.actions import ActionProvider, bindings
 from appliance_tui.ingestion import ImportQueue
+from appliance_tui.input_queue import InputHandled, InputQueue
 from appliance_tui.path_input import parse_paths
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.themes import THEMES, initial_theme
@@ -115,6 +116,7 @@ class ApplianceApp(App[None]):
             self._open_after_first_frame, partial(self._set_banner, DAEMON_LOST_MESSAGE), partial(self._set_banner, "")
         )
         self.import_queue = ImportQueue(self)
+        self.input_queue = InputQueue(self, self._forward_input)
         self._unsubscribe: Callable[[], None] | None = None
         for known_theme in THEMES:
             self.register_theme(known_theme)
@@ -234,9 +236,19 @@ class ApplianceApp(App[None]):
         await asyncio.to_thread(self.memory_worker.close)
 
     async def on_event(self, event: TerminalEvent) -> None:
+        """As App.on_event, but keys and pastes wait until those before them are handled."""
+        if isinstance(event, (Key, Paste)) and not event.is_forwarded:
+            await self.input_queue.put(event)
+        else:
+            await super().on_event(event)
+
+    def on_input_handled(self, marker: InputHandled) -> None:
+        self.input_queue.handled(marker)
+
+    async def _forward_input(self, event: TerminalEvent) -> None:
         """Offer to import pasted paths (terminals paste what is dropped on them); else as App.on_event."""
         # The import dialog takes a pasted path as text.
-        if isinstance(event, Paste) and not event.is_forwarded and getattr(self.screen, "PLACE", "") != "offer":
+        if isinstance(event, Paste) and getattr(self.screen, "PLACE", "") != "offer":
             paths = await asyncio.to_thread(parse_paths, event.text)
             if paths:
                 self.offer_import(*paths)
