@@ -29,7 +29,7 @@ from appliance_tui.ingestion import ImportQueue
 from appliance_tui.input_queue import InputHandled, InputQueue
 from appliance_tui.path_input import parse_paths
 from appliance_tui.screens.search import SearchScreen
-from appliance_tui.themes import THEMES, initial_theme
+from appliance_tui.themes import THEMES, initial_theme, line_filters, no_color
 from appliance_tui.widgets.display_text import pluralize
 from appliance_tui.workers import (
     ImportProgressed,
@@ -106,6 +106,8 @@ class ApplianceApp(App[None]):
             owner: the user of the settings.
         """
         super().__init__()
+        self.no_color = no_color()
+        self._filters = line_filters(self._filters)
         self.owner = owner
         self.failure: ApplianceError | None = None
         self._open = open
