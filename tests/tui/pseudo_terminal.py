@@ -23,6 +23,11 @@ _ESCAPE = re.compile(rb"\x1b(?:\[[0-9;:?<>=]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\
 _SGR = re.compile(rb"\x1b\[([0-9;:]*)m")
 
 
+def without_controls(sent: bytes) -> str:
+    """The text among what a program sent to a terminal."""
+    return _ESCAPE.sub(b"", sent).decode(errors="replace")
+
+
 class PseudoTerminal:
     """A terminal that remembers all that a program sends."""
 
@@ -41,7 +46,7 @@ class PseudoTerminal:
 
     def text(self, start: int = 0) -> str:
         """What was sent behind the first ``start`` bytes, without control sequences."""
-        return _ESCAPE.sub(b"", self.sent[start:]).decode(errors="replace")
+        return without_controls(self.sent[start:])
 
     def until(self, words: str, start: int = 0) -> None:
         """Wait until words were sent behind the first ``start`` bytes."""
