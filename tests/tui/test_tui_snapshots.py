@@ -1,8 +1,7 @@
 """How every screen looks, with the clock and the cursor standing still.
 
-Every scene is drawn at the middle size in the dark theme, at the sizes that break a layout, and in the theme that has
-other colours; where colours are at stake, in the high contrast and without colours, too. Most are slow tests: in the
-quick run a few scenes stand for all.
+Every screen and dialog is drawn in every theme, at the smallest size and at a large one. Most are slow tests: in the
+quick run a few stand for all.
 
 ``pytest tests/tui/test_tui_snapshots.py -m '' --snapshot-update`` draws them anew; look at what changed before it is
 kept.
@@ -11,6 +10,7 @@ kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,27 +22,28 @@ from textual.pilot import Pilot
 
 from appliance_tui.app import ApplianceApp
 
-SIZES = {"small": (80, 24), "middle": (120, 40), "large": (200, 60)}
-
-
-STAND_FOR_ALL = ("recall-found", "reading", "context", "memory", "vitals")
-"""Scenes whose layouts between them have every widget that is laid out anew at another size."""
+SIZES = {"small": (80, 24), "large": (200, 60)}
+STATES = (
+    "recall-gone", "recall-completed", "recall-list", "palette", "notified", "reading-found", "context-rows",
+    "memory-details", "picker", "import",
+)  # fmt: skip
+"""Scenes that show a screen once more, in a state that changes little of it: these are drawn once."""
+QUICK = {
+    *((scene, "small", "dark") for scene in ("recall-found", "reading", "context", "memory", "vitals")),
+    ("recall-found", "large", "dark"),
+    ("recall-found", "small", "light"),
+}
+"""What stands for all in the quick run: between them, these have every widget that is laid out anew at another size."""
 
 
 def looks() -> Iterator[ParameterSet]:
     """Every scene with the sizes and the themes in which it is drawn."""
-
-    def one(scene: str, size: str, theme: str, slow: bool) -> ParameterSet:
-        return pytest.param(scene, size, theme, id=f"{scene}-{size}-{theme}", marks=[pytest.mark.slow] if slow else [])
-
     for scene in SCENES:
-        yield one(scene, "middle", "dark", scene not in STAND_FOR_ALL)
-        yield one(scene, "small", "dark", scene != "recall-found")
-        yield one(scene, "large", "dark", scene != "recall-found")
-        yield one(scene, "middle", "light", scene != "recall-found")
-    for scene in ("recall-found", "review-disputed"):
-        for theme in ("contrast", "plain"):
-            yield one(scene, "middle", theme, scene != "recall-found")
+        for size, theme in (
+            [("small", "dark")] if scene in STATES else product(SIZES, ("dark", "light", "contrast", "plain"))
+        ):
+            marks = [] if (scene, size, theme) in QUICK else [pytest.mark.slow]
+            yield pytest.param(scene, size, theme, id=f"{scene}-{size}-{theme}", marks=marks)
 
 
 @pytest.mark.parametrize(("scene", "size", "theme"), looks())
