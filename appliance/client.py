@@ -204,6 +204,7 @@ class Appliance:
     timeline = Verb(r.TimelineRequest)
     message = Verb(r.MessageRequest)
     variants = Verb(r.VariantsRequest)
+    versions = Verb(r.VersionsRequest)
     export = Verb(r.ExportRequest)
     export_markdown = Verb(r.ExportMarkdownRequest)
     status = Verb(r.StatusRequest)

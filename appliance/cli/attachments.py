@@ -79,7 +79,7 @@ def list_attachments(
     rows = [
         (
             one.id,
-            output.table_timestamp(one.timestamp),
+            output.format_timestamp(one.timestamp),
             one.author or "",
             one.kind,
             "" if one.size is None else output.format_size(one.size),

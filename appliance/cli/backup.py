@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -13,7 +14,7 @@ from typer.core import TyperGroup
 
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
-from appliance.errors import NotFound, StoreError, UsageError
+from appliance.errors import ApplianceError, NotFound, StoreError, UsageError
 from appliance.paths import BACKUP_PASSPHRASE_VARIABLE, find_home
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def list_backups(
 
 def _row(one: BackupInfo) -> tuple[str, ...]:
     size, new = output.format_size(one.bytes), output.format_size(one.new_bytes)
-    return one.id, output.table_timestamp(one.at), f"{one.messages:,}", size, new, one.version
+    return one.id, output.format_timestamp(one.at), f"{one.messages:,}", size, new, one.version
 
 
 @verbs.command("verify")
@@ -192,13 +193,15 @@ def restore(
     ] = None,
     passphrase_file: PassphraseFile = None,
     identity: Identity = None,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Also make the index again. Default: --wait.")] = True,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
     """Restore a backup into a new home, never over an existing one.
 
-    --home names the new folder, which must not exist or be empty. The index is made again when the memory is first
-    opened; until that is done, searches find messages by their words.
+    --home names the new folder, which must not exist or be empty. A backup holds the vectors and not the index, which
+    is then made again from them. With --no-wait, or after Ctrl-C, a daemon, the screen or 'appliance reindex --pending'
+    makes it; until that is done, searches find messages by their words.
 
     \b
     Examples:
@@ -227,8 +230,26 @@ def restore(
         )
     for part in report.lost:
         output.say(f"not restored: {part.where}: {part.reason}")
+    if not wait or not _make_index(report.home):
+        output.say(
+            "note: The index is not made yet, so that searches find messages by their words only. Make it with"
+            f" 'appliance reindex --pending --home {shlex.quote(report.home)}'."
+        )
     if report.lost:
         raise typer.Exit(1)
+
+
+def _make_index(home: str) -> bool:
+    """Make the index of a restored home from its vectors; whether that worked. The memory is restored in any case."""
+    try:
+        with options.open_existing(home, "restore") as memory, output.progress() as (_, on_embedded):
+            memory.embed_pending(on_embedded)
+    except ApplianceError as error:
+        output.say_error(str(error), error.hint)
+        return False
+    except KeyboardInterrupt:
+        return False
+    return True
 
 
 # --- passphrases ----------------------------------------------------------------------------------------------

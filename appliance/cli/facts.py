@@ -116,8 +116,8 @@ def show_fact(id: _Id, home: options.Home = None, json: options.Json = False) ->
         "value": fact.value,
         "state": fact.state + (f", replaced by {fact.replaced_by}" if fact.replaced_by else ""),
         "confidence": f"{fact.confidence:.0%}",
-        "stated": output.table_timestamp(fact.said_at),
-        "valid": _span(fact),
+        "stated": output.format_timestamp(fact.said_at),
+        "holds": _span(fact),
         "found by": "you" if fact.made_by == "person" else fact.made_by,
     }
     output.print_fields(fields)
@@ -285,7 +285,7 @@ def _message_dates(memory: Appliance, facts: Sequence[Fact]) -> dict[str, str | 
 def _print_table(found: Sequence[Fact], *, states: bool = False) -> None:
     if not found:
         return
-    heads = ["id", "fact", *(["state"] if states else []), "valid", "confidence", "evidence"]
+    heads = ["id", "fact", *(["state"] if states else []), "holds", "confidence", "evidence"]
     rows = [
         [
             fact.id,
@@ -323,7 +323,7 @@ def _print_quote(message: str, sent: str | None, text: str, max_characters: int 
     plain = output.one_line(text)
     if max_characters is not None and output.is_terminal():
         plain = textwrap.shorten(plain, max_characters, placeholder=" …")
-    head = f"    {message}  {output.table_timestamp(sent)}  "
+    head = f"    {message}  {output.format_timestamp(sent)}  "
     if not output.is_terminal():
         output.print_line(f"{head}“{plain}”")
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,9 +13,18 @@ from appliance.cli.options import argument, flag, option
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
-    from appliance.types import ErasurePreview, ErasureReport, Receipt
+    from appliance.client import Appliance
+    from appliance.types import ErasurePreview, ErasureReport, Message, Receipt
 
 MAX_LISTED_ECHOES = 10
+MAX_LISTED_MESSAGES = 20
+MAX_LISTED_FILES = 3
+
+MAX_AUTHOR_CHARACTERS = 20
+MAX_WORDS_CHARACTERS = 60
+"""Characters of a message in the list of what would be erased."""
+
+MESSAGES_A_REQUEST = 1_000
 
 EchoShape = Mapping[str, str | None]
 """An echo as ``responses.EchoAnswer`` describes it."""
@@ -33,10 +42,10 @@ def forget(
     title: Annotated[str | None, option("--title", "WORDS", "Conversations whose title has these words.")] = None,
     author: Annotated[
         str | None,
-        option("--author", "NAME", "Messages of this person, under all names; a name, a part of it or an id."),
+        option("--author", "NAME", "Messages of this person, under all names; a whole name, an address or an id."),
     ] = None,
     author_name: Annotated[
-        str | None, option("--author-name", "NAME", "Messages under this name as it is written, or a part of it.")
+        str | None, option("--author-name", "NAME", "Messages under this whole name as it is written.")
     ] = None,
     since: options.Since = None,
     until: options.Until = None,
@@ -84,15 +93,23 @@ def forget(
         echoes = responses.echo_shapes(preview.echoes, texts)
         _say_authors(preview)
         if dry_run or not (preview.messages or preview.sessions or preview.facts or preview.contacts):
-            _print_preview(preview, echoes, json, dry_run)
+            _print_preview(memory, preview, echoes, json, dry_run)
             _say_echoes(echoes, with_echoes)
+            _say_unfinished(memory.erasure.receipts())
             return
         _say_echoes(echoes, with_echoes)
-        _confirm(preview, yes)
+        _confirm(memory, preview, yes)
         with output.progress() as (_, on_embedded):
             receipt = memory.erasure.forget(preview, on_embedded, on_wait=_say_waiting)
     if json:
-        output.print_json({"receipt": responses.receipt_shape(receipt), "files": preview.files, "echoes": echoes})
+        output.print_json(
+            {
+                "receipt": responses.receipt_shape(receipt),
+                "authors": preview.authors,
+                "files": preview.files,
+                "echoes": echoes,
+            }
+        )
     else:
         _print_receipt(receipt, preview)
     if receipt.proof.traces or receipt.proof.awaits_server:
@@ -114,7 +131,7 @@ def _describe(preview: ErasurePreview) -> str:
     return ", ".join(parts)
 
 
-def _confirm(preview: ErasurePreview, yes: bool) -> None:
+def _confirm(memory: Appliance, preview: ErasurePreview, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
@@ -122,18 +139,61 @@ def _confirm(preview: ErasurePreview, yes: bool) -> None:
             f"This would permanently erase {_describe(preview)}.", hint="Confirm with --yes, or try --dry-run first."
         )
     output.say(f"This permanently erases {_describe(preview)}.")
+    for line in _list_messages(memory, preview):
+        output.say(line)
     _say_places(preview)
+    _say_files(preview)
     typer.confirm("Continue?", abort=True, err=True)
 
 
-def _print_preview(preview: ErasurePreview, echoes: Sequence[EchoShape], json: bool, dry_run: bool) -> None:
+def _list_messages(memory: Appliance, preview: ErasurePreview) -> Iterator[str]:
+    """What would be erased, a line each: id, time, author, first words, and where the words of a query stand that the
+    text does not have."""
+    for message in _messages(memory, preview, MAX_LISTED_MESSAGES):
+        found_in = preview.found_elsewhere.get(int(message.id[1:]), ())
+        where = f" (found in: {', '.join(found_in)})" if found_in else ""
+        author = _shorten(message.author or message.role, MAX_AUTHOR_CHARACTERS)
+        when = output.format_timestamp(message.timestamp) or "no time"
+        yield f"  {message.id}  {when}  {author}: {_shorten(message.text, MAX_WORDS_CHARACTERS)}{where}"
+    if len(preview.messages) > MAX_LISTED_MESSAGES:
+        yield f"  and {len(preview.messages) - MAX_LISTED_MESSAGES:,} more"
+
+
+def _messages(memory: Appliance, preview: ErasurePreview, limit: int | None = None) -> Iterator[Message]:
+    """The messages of a preview, without the secrets in their texts."""
+    masked, keys = memory.masked(), preview.messages[:limit]
+    for start in range(0, len(keys), MESSAGES_A_REQUEST):
+        yield from masked.overview.messages([f"m{key}" for key in keys[start : start + MESSAGES_A_REQUEST]])
+
+
+def _shorten(text: str, characters: int) -> str:
+    line = output.one_line(text)
+    return line if len(line) <= characters else f"{line[: characters - 1].rstrip()}…"
+
+
+def _print_preview(
+    memory: Appliance, preview: ErasurePreview, echoes: Sequence[EchoShape], json: bool, dry_run: bool
+) -> None:
     if json:
         from appliance.server.http.responses import erasure_preview_shape
 
         shape = erasure_preview_shape(preview, echoes)
+        shape["items"] = [
+            {
+                "message_id": message.id,
+                "timestamp": message.timestamp,
+                "author": message.author,
+                "role": message.role,
+                "text": message.text,
+                "found_in": preview.found_elsewhere.get(int(message.id[1:]), ("text",) if preview.found_in else ()),
+            }
+            for message in _messages(memory, preview)
+        ]
         output.print_json({"would_forget" if dry_run else "forgotten": shape})
     elif preview.messages or preview.sessions or preview.facts or preview.contacts:
         output.print_line(f"would erase {_describe(preview)}")
+        for line in _list_messages(memory, preview):
+            output.print_line(line)
         _say_places(preview)
         _say_files(preview)
     else:
@@ -145,12 +205,13 @@ def _print_receipt(receipt: Receipt, preview: ErasurePreview) -> None:
     report = receipt.proof
     output.print_fields(
         {
-            "receipt": f"{receipt.id} · {receipt.at}",
+            "receipt": f"{receipt.id} · {output.format_timestamp(receipt.at)}",
             "erased": _describe(preview),
+            **({"written by": _describe_authors(preview)} if preview.authors else {}),
             "vectors": f"{receipt.vectors:,} erased",
             "searched": f"{output.plural(report.files, 'file')} ({output.format_size(report.bytes)}) for"
             f" {_describe_coverage(report)}",
-            "traces": ", ".join(report.traces) or "none found",
+            "traces": ", ".join(report.traces) or _describe_absence(report),
             **({"on the server": _describe_points(report)} if _has_server(report) else {}),
         }
     )
@@ -165,11 +226,22 @@ def _print_receipt(receipt: Receipt, preview: ErasurePreview) -> None:
 
 def _describe_coverage(report: ErasureReport) -> str:
     missing = report.erased_texts - report.texts
+    names = f" and {output.plural(report.names, 'name')}" if report.names else ""
     return (
-        f"{output.plural(report.texts, 'text')} in {output.plural(report.pieces, 'piece')},"
+        f"{report.texts:,} of {output.plural(report.erased_texts, 'text')}{names};"
         f" full text for {output.plural(report.words, 'word')}"
-        + (f"; {output.plural(missing, 'text')} too short or too many to look for" if missing else "")
+        + (f"; files not for {output.plural(missing, 'text')}: too short, or too many" if missing else "")
     )
+
+
+def _describe_absence(report: ErasureReport) -> str:
+    """That no trace was found of what was looked for, which may not be everything."""
+    if report.texts >= report.erased_texts:
+        return "none found"
+    if report.texts:
+        return f"none found of the {output.plural(report.texts, 'text')} looked for; not known of the others"
+    words = "no word in the full text; " if report.words else ""
+    return f"{words}in files not looked for: too short to be told from other texts"
 
 
 def _has_server(report: ErasureReport) -> bool:
@@ -189,9 +261,13 @@ def _describe_points(report: ErasureReport) -> str:
 
 def _say_places(preview: ErasurePreview) -> None:
     """Say where words were looked for."""
-    if preview.found_in:
-        places = (f"{place} ({count:,})" if count else place for place, count in preview.found_in.items())
-        output.say(f"note: Looked in {', '.join(places)}; in brackets, the messages that each leads to.")
+    found = [f"{place} ({output.plural(count, 'message')})" for place, count in preview.found_in.items() if count]
+    others = [place for place, count in preview.found_in.items() if not count]
+    if found:
+        elsewhere = f" Not in: {', '.join(others)}." if others else ""
+        output.say(f"note: The words stand in: {', '.join(found)}.{elsewhere}")
+    elif others:
+        output.say(f"note: The words were looked for in {', '.join(others)}, and found nowhere.")
 
 
 def _say_authors(preview: ErasurePreview) -> None:
@@ -199,8 +275,12 @@ def _say_authors(preview: ErasurePreview) -> None:
     for note in preview.notes:
         output.say(f"note: {note}.".replace("?.", "?"))
     if preview.authors:
-        names = (f"{output.one_line(name) or '(no name)'} ({count:,})" for name, count in preview.authors.items())
-        output.say(f"note: Written under these names, with the number of messages: {', '.join(names)}.")
+        output.say(f"note: Written under these names, with the number of messages: {_describe_authors(preview)}.")
+
+
+def _describe_authors(preview: ErasurePreview) -> str:
+    names = (f"{output.one_line(name) or '(no name)'} ({count:,})" for name, count in preview.authors.items())
+    return ", ".join(names)
 
 
 def _say_echoes(echoes: Sequence[EchoShape], with_echoes: bool) -> None:
@@ -217,8 +297,23 @@ def _say_echoes(echoes: Sequence[EchoShape], with_echoes: bool) -> None:
 
 
 def _say_files(preview: ErasurePreview) -> None:
-    for path in preview.files:
-        output.say(f"note: The file {path} was not changed, and may still contain it.")
+    files = preview.files
+    if len(files) == 1:
+        output.say(f"note: The file {files[0]} was not changed, and may still contain it.")
+    elif files:
+        output.say(f"note: These {len(files):,} files were not changed, and may still contain it:")
+        for path in files[:MAX_LISTED_FILES]:
+            output.say(f"  {path}")
+        if len(files) > MAX_LISTED_FILES:
+            output.say(f"  and {len(files) - MAX_LISTED_FILES:,} more; --json lists all")
+
+
+def _say_unfinished(receipts: Sequence[Receipt]) -> None:
+    if unfinished := [receipt.id for receipt in receipts if receipt.state == "open"]:
+        output.say(
+            f"note: {' and '.join(unfinished)} of earlier is not finished, and files may hold traces:"
+            " 'appliance reindex --pending' finishes it."
+        )
 
 
 def _print_receipts(receipts: list[Receipt], json: bool) -> None:
@@ -228,7 +323,14 @@ def _print_receipts(receipts: list[Receipt], json: bool) -> None:
         output.print_json({"receipts": [receipt_shape(receipt) for receipt in receipts]})
         return
     rows = [
-        (item.id, item.at, f"{item.messages:,}", f"{item.sessions:,}", item.state, _count_traces(item))
+        (
+            item.id,
+            output.format_timestamp(item.at),
+            f"{item.messages:,}",
+            f"{item.sessions:,}",
+            item.state,
+            _count_traces(item),
+        )
         for item in receipts
     ]
     output.print_table(

@@ -69,14 +69,15 @@ def print_report(report: IngestReport, dry_run: bool) -> None:
         _print_wrapped(f"{output.plural(documents, 'attached document')} with {pages} can be searched")
     if kept := report.total("kept"):
         _print_wrapped(f"{output.plural(kept, 'attachment')} copied into the memory")
-    _print_wrapped(
-        f"{output.plural(report.chunks, 'chunk')}, {report.embedded:,} embedded, {report.pending:,} pending;"
-        f" {report.seconds:.1f} s"
-    )
+    if report.pending:
+        state = f"{output.plural(report.pending, 'passage')} can be searched by words only so far"
+    else:
+        state = "nothing was stored" if dry_run else "all of it can be searched by words and by meaning"
+    _print_wrapped(f"{state}; {report.seconds:.1f} s")
     if report.pending and report.pending_reason:
         output.say(f"note: {report.pending_reason}")
     if report.pending and not dry_run:
-        output.say("A search finds them by words only, until 'appliance reindex --pending' has embedded them.")
+        output.say("'appliance reindex --pending' makes them searchable by meaning too.")
 
 
 def _print_table(files: Sequence[FileReport], folder: str) -> None:

@@ -32,7 +32,7 @@ def ingest(
     format: Annotated[str | None, option("--format", "F", "Format of the files. Default: detected.")] = None,
     user: options.TargetUser = None,
     dry_run: Annotated[bool, flag("--dry-run", "Show what would be imported; change nothing.")] = False,
-    again: Annotated[bool, flag("--again", "Also import messages that were forgotten.")] = False,
+    again: Annotated[bool, flag("--again", "Also import messages that were forgotten or deleted.")] = False,
     policy: Annotated[
         str | None, option("--policy", "keep|mask|drop", "Secrets: drop never stores them. Default: the settings'.")
     ] = None,
@@ -60,6 +60,8 @@ def ingest(
       appliance ingest slack-export.zip --keep-attachments
       appliance ingest "WhatsApp Chat with Ana.txt" --user ana --json
     """  # fmt: skip
+    from appliance.engine.index_service import ALL_STORED
+
     report, is_empty = _ingest(
         paths, format, user, dry_run, again, options.check_secret_policy(policy), keep, wait, home
     )
@@ -75,8 +77,13 @@ def ingest(
         import_report.print_report(report, dry_run)
     if not is_nothing_there:
         import_report.say_errors(report.files, missing)
-    if not report.complete:
+    if any(file.status in ("partial", "failed") for file in report.files):
         _say_incomplete(report, missing, dry_run)
+    if report.stopped:
+        hint = "Make room on the disk, then ingest again: only new messages are added."
+        if report.stopped.startswith(ALL_STORED):
+            hint = "Make room on the disk; then 'appliance reindex --pending' makes the rest."
+        output.say_error(report.stopped, hint)
     if is_empty:
         output.say(EMPTY_HINT)
     if not report.complete:
@@ -133,7 +140,7 @@ def _ingest(
         )
         is_empty = not dry_run and not report.total("messages") and not memory.overview.counts()["messages"]
         # No process stays to do it in the background. A language model would take minutes to hours, so it waits.
-        if wait and not dry_run and not memory.settings.llm.base_url:
+        if wait and not dry_run and not report.stopped and not memory.settings.llm.base_url:
             memory.run_pending_jobs()
         return report, is_empty
 

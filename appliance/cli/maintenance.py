@@ -32,8 +32,9 @@ VERIFIED = {
     "summaries": "each quotes messages as they are",
     "summary_chunks": "parts of summaries",
     "kept_attachments": "copies of attached files, each as it was stored",
-    "vectors": "in the vector file: one for each of the texts, and for earlier texts of edited messages",
+    "vectors": "in the vector file: as many as texts + earlier_texts once nothing is pending",
     "texts": "different texts of chunks and summary_chunks: equal ones share a vector",
+    "earlier_texts": "that still have a vector: of messages that were edited or deleted, and of earlier summaries",
     "token_vectors": "texts with vectors of single tokens; those that lack are computed in the background",
     "points": "in the index: as many as chunks + summary_chunks - archived_chunks once nothing is pending",
     "pending": "chunks that wait to be put into the index, or dropped from it",
@@ -80,7 +81,8 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             **dict(_generation_rows(shape)),
             **({"index": shape["index"]["place"]} if shape["index"] and shape["index"]["collection"] else {}),
             "disk": disk,
-            "apparent": f"{output.format_size(sum(shape['apparent_bytes'].values()))}, holes in files included",
+            "size of files": output.format_size(sum(shape["apparent_bytes"].values()))
+            + ", space reserved in them included",
             "backup": _backup_text(shape["backup"]),
             "network": _network_text(shape),
             **dict(_process_rows(shape)),
@@ -91,9 +93,17 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
         output.print_line(f"  {trouble['path']}: {trouble['reason']}")
 
 
+NAMED_COUNTS = {"variants": "repeated"}
+"""What ``status`` calls a count whose name in JSON says little to a person: messages that repeat an earlier one."""
+
+
 def _count_rows(counts: dict[str, int]) -> dict[str, str]:
     """The counts; those of pages and of copies stand beside what they are of."""
-    rows = {name: f"{count:,}" for name, count in counts.items() if name not in ("document_pages", "kept_attachments")}
+    rows = {
+        NAMED_COUNTS.get(name, name): f"{count:,}"
+        for name, count in counts.items()
+        if name not in ("document_pages", "kept_attachments")
+    }
     if kept := counts["kept_attachments"]:
         rows["attachments"] += f"; {kept:,} {'copy' if kept == 1 else 'copies'}"
     if pages := counts["document_pages"]:

@@ -12,6 +12,7 @@ import textwrap
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -210,22 +211,27 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}"
 
 
+FIRST_PADDED_YEAR = 1000
+"""``strftime`` writes the years before without zeros on some systems."""
+
+
 def format_timestamp(timestamp: str | None) -> str:
-    """A stored timestamp to the minute, for a narrow screen: "Z" where it is UTC, nothing where the
-    source gave no zone."""
+    """A stored timestamp to the minute, in the time of this machine; as the source gave it where that has no zone."""
     if timestamp is None:
         return "no time"
-    return timestamp[:16].replace("T", " ") + ("Z" if timestamp.endswith("+00:00") else "")
-
-
-def table_timestamp(timestamp: str | None) -> str:
-    """A stored timestamp for a table: short on a terminal, complete in a pipe."""
-    return format_timestamp(timestamp) if is_terminal() else timestamp or "no time"
+    try:
+        moment = datetime.fromisoformat(timestamp)
+        local = moment.astimezone() if moment.tzinfo else moment
+    except (ValueError, OverflowError, OSError):  # a year that the operating system does not know
+        return timestamp[:16].replace("T", " ")
+    return f"{local:%Y-%m-%d %H:%M}" if local.year >= FIRST_PADDED_YEAR else local.isoformat(" ", "minutes")
 
 
 def time_of(shown: Hit | Message) -> str:
-    """The timestamp of a message as ``format_timestamp`` shows it, with a word if it is its conversation's."""
-    return format_timestamp(shown.timestamp) + (" (conversation)" if shown.time == "conversation" else "")
+    """The timestamp of a message as ``format_timestamp`` shows it, with a word if it is its conversation's, and that
+    the person corrected the text."""
+    corrected = f" (corrected by you on {shown.corrected[:10]})" if shown.corrected else ""
+    return format_timestamp(shown.timestamp) + (" (conversation)" if shown.time == "conversation" else "") + corrected
 
 
 def format_span(since: str | None, until: str | None) -> str:

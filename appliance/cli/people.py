@@ -118,7 +118,7 @@ def show_person(
     output.print_styled(
         f"{one.name} ({one.id})", "bold cyan", "  you" if one.me else "  automated" if one.automated else ""
     )
-    span = output.format_span(one.first, one.last)
+    span = " to ".join(dict.fromkeys(filter(None, (_day(one.first), _day(one.last)))))
     output.print_line(
         f"{output.plural(one.messages, 'message')} in {output.plural(one.sessions, 'conversation')}"
         + (f", {span}" if span else "")

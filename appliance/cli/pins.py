@@ -9,6 +9,7 @@ import typer
 from appliance.cli import options, output
 from appliance.cli.options import argument
 from appliance.errors import NotFound
+from appliance.timestamps import iso_from_microseconds, now
 
 if TYPE_CHECKING:
     from appliance.types import Message
@@ -65,7 +66,8 @@ def correct(
 ) -> None:
     """Replace the text of a message; the old text is kept as an earlier revision.
 
-    Its time, author and position stay. Full text, vectors, summaries and facts are updated. Ingesting its export again
+    It is marked as corrected wherever it is shown, and 'show ID --versions' shows what was said before. Its time,
+    author and position stay. Full text, vectors, summaries and facts are updated. Ingesting its export again
     does not undo the correction.
 
     \b
@@ -83,7 +85,7 @@ def correct(
             author=old.author,
             external_id=old.external_id,
             reply_to=old.reply_to,
-            metadata=old.metadata,
+            metadata={**old.metadata, "corrected": iso_from_microseconds(now())},
         )
         memory.run_pending_jobs()
     if json:

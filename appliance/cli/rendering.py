@@ -58,7 +58,9 @@ def _rows(hit: Hit) -> Iterator[list[str]]:
     title = hit.session_title or hit.external_session_id
 
     def row(rank: str, score: str, at: Hit | Message, id: str, text: str) -> list[str]:
-        return [rank, score, id, hit.session_id, at.timestamp or "-", hit.source.format, at.who, f"{title}: {text}"]
+        text = f"{text} (corrected by you on {at.corrected[:10]})" if at.corrected else text
+        time = output.time_of(at) if at.timestamp else "-"
+        return [rank, score, id, hit.session_id, time, hit.source.format, at.who, f"{title}: {text}"]
 
     yield from (row("-", "-", turn, turn.id, turn.text) for turn in hit.before)
     yield row(str(hit.rank), f"{hit.score:.2f}", hit, hit.message_id, hit.snippet)
@@ -120,7 +122,7 @@ def _score_lines(hit: Hit, max_part: float) -> Iterator[str]:
     for name in sorted(legs.keys() - parts.keys()):
         yield line("", "", label(name))
     yield line("", f"{hit.points:.2f}", "total, which orders the hits")
-    yield line("", f"{hit.score:.2f}", "score: 1 is certain")
+    yield line("", f"{hit.score:.2f}", "score: how likely it is what was asked for; 1 is certain")
     if duplicates := hit.why.get("variants"):
         yield line("", "", f"same as {', '.join(duplicates)}")
 

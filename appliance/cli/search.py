@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from appliance.types import HitOrder, Hits, Mode
 
 NOTHING_FOUND = "No matches. Try other words or fewer filters."
-WEAK_SCORE = 0.4
-"""If no hit has a higher score, they may all be about something else."""
-
 NO_GOOD_MATCH = "No good match. Try other words, or --min-score 0 to see the nearest."
 
 
@@ -166,7 +163,7 @@ def search(
     _say_times(first)
     if similar_user:
         output.say(f"Did you mean --user {similar_user}?")
-    output.say(_summary(first, last))
+    output.say(_summary(first, last, sort))
 
 
 def _similar_user(memory: Appliance, user: str) -> str | None:
@@ -177,7 +174,7 @@ def _similar_user(memory: Appliance, user: str) -> str | None:
     return None if user in users else next(iter(get_close_matches(user, users, n=1)), None)
 
 
-def _summary(first: Hits, last: Hits) -> str:
+def _summary(first: Hits, last: Hits, sort: str) -> str:
     """How many hits were shown, of how many, and how to see the next ones."""
     if not first and not first.found and first.total:
         return NO_GOOD_MATCH
@@ -187,7 +184,12 @@ def _summary(first: Hits, last: Hits) -> str:
     shown = end - first[0].rank + 1
     total = f"{first.total:,}" if first.total_is_exact else f"more than {first.total:,}"
     counted = f"{shown:,} of {total} hits" if last.more or first[0].rank > 1 else output.plural(shown, "hit")
-    following = f"; --offset {end} shows the next" if last.more else ""
+    if sort == "score" and first.found and first.likely < first.total:
+        counted += f" ({first.likely:,} likely, {first.total - first.likely:,} less likely)"
+    is_worth_more = last.more and (sort == "time" or end < first.likely)
+    following = f"; --offset {end} shows the next" if is_worth_more else ""
+    from appliance.types.search import WEAK_SCORE
+
     best = max(hit.score for hit in first)
     weak = f"; weak matches only, the best score is {best:.2f}" if best < WEAK_SCORE and first[0].rank == 1 else ""
     return f"{counted} in {first.took_ms:.0f} ms{weak}{following}"

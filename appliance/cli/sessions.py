@@ -58,7 +58,7 @@ def list_sessions(
     title: Annotated[str, option("--title", "WORDS", "Words in the title.")] = "",
     tag: options.Tag = None,
     sort: Annotated[
-        str, typer.Option("--sort", metavar="active|created|title|messages|importance", help="SessionOrder order.")
+        str, typer.Option("--sort", metavar="active|created|title|messages|importance", help="Order.")
     ] = "active",
     reverse: Annotated[bool, flag("--reverse", "Reverse the order.")] = False,
     limit: options.Limit = None,
@@ -106,7 +106,7 @@ def list_sessions(
     rows = [
         (info.id, info.title or info.external_id, info.format, f"{info.messages + info.shared:,}", last)
         for info in found
-        if (last := output.table_timestamp(info.last_at))
+        if (last := output.format_timestamp(info.last_at))
     ]
     output.print_table(("id", "title", "source", "messages", "last"), rows, right=("messages",))
     output.say(f"{output.plural(len(found), 'session')}. Read one with 'appliance show ID'.")
@@ -257,7 +257,8 @@ def delete(
 ) -> None:
     """Remove a conversation with all its messages.
 
-    Its branches keep the messages that they share. Ingesting its export again brings imported messages back.
+    Its branches keep the messages that they share. Ingesting its export again does not bring the messages back; 'ingest
+    --again' does. Traces may stay in the files of the memory; 'appliance forget' erases those too, with a receipt.
 
     \b
     Examples:
@@ -370,7 +371,7 @@ def _remove(
         description = f"{output.plural(removed.messages, 'message')} of {info.id} ({info.title or info.external_id})"
         if not dry_run:
             if not yes:
-                _confirm(description)
+                _confirm(f"permanently remove {description}" if verb == "delete" else f"remove {description}")
             with _index_follows(memory):
                 removed = remove()
     if json:
@@ -381,12 +382,10 @@ def _remove(
         output.say(f"{output.plural(removed.kept, 'message')} remain as the beginning of {removed.heir}.")
 
 
-def _confirm(description: str) -> None:
+def _confirm(action: str) -> None:
     if not sys.stdin.isatty():
-        raise UsageError(
-            f"This would permanently remove {description}.", hint="Confirm with --yes, or try --dry-run first."
-        )
-    if not typer.confirm(f"Permanently remove {output.clean(description)}?", err=True):
+        raise UsageError(f"This would {action}.", hint="Confirm with --yes, or try --dry-run first.")
+    if not typer.confirm(f"{action[0].upper()}{output.clean(action[1:])}?", err=True):
         output.say("Nothing was changed.")
         raise typer.Exit(130)
 

@@ -25,6 +25,7 @@ FORMATS = ("jsonl", "markdown")
 def show(
     reference: Annotated[str | None, argument("ID", "A session (s12) or message (m345), or an external id.")] = None,
     what_you_know: Annotated[bool, flag("--what-you-know", "Show your profile with its evidence.")] = False,
+    versions: Annotated[bool, flag("--versions", "Show the earlier forms of a message and the present one.")] = False,
     user: options.User = None,
     reveal: options.Reveal = False,
     home: options.Home = None,
@@ -36,6 +37,7 @@ def show(
     Examples:
       appliance show s12
       appliance show m345 --json
+      appliance show m345 --versions
       appliance show --what-you-know
     """
     from appliance.cli import facts, transcript
@@ -50,6 +52,15 @@ def show(
         return
     with options.open_to_read(home, "show", reveal) as memory:
         message, info = transcript.resolve(memory, reference)
+        if versions:
+            if message is None:
+                raise UsageError("--versions needs a message.", hint="Give its id, such as m345.")
+            earlier = memory.versions(message.id)
+            if json:
+                output.print_json({"message": message, "versions": earlier})
+            else:
+                transcript.show_versions(message, earlier)
+            return
         messages = memory.sessions.messages(info.id)
         summary = next(iter(memory.summaries.list(session_id=info.id, level="session", limit=1)), None)
         if message is not None:
@@ -82,6 +93,7 @@ def export(
         bool, flag("--mask-secrets", "Hide keys, tokens, card numbers and passwords, as for an assistant.")
     ] = False,
     messages_only: Annotated[bool, flag("--messages-only", "Leave out everything but messages.")] = False,
+    force: Annotated[bool, flag("--force", "Overwrite the file if it exists.")] = False,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -89,7 +101,8 @@ def export(
 
     Native JSONL has one message per line, then what else the memory holds, in lines with the key "record": how
     conversations are set, branches, earlier forms of messages, facts and what you decided about them, and digests of
-    what was forgotten. The file is written completely or not at all, and only you can read it.
+    what was forgotten. The file is written completely or not at all, and only you can read it. An existing file is
+    overwritten only with --force.
     Messages that are damaged in the database are named, and the exit code is 1; all others are exported.
 
     \b
@@ -106,14 +119,15 @@ def export(
             "--json can't be used with -: both print to stdout.",
             hint="Leave --json out, or name a file to get a report as JSON.",
         )
+    target = None if file == "-" else _writable_target(file, force)
     with options.open_to_read(home, "export", reveal=not mask_secrets) as memory:
         chunks = _ReadableChunks(_export_chunks(memory, format, user, not messages_only and not mask_secrets))
-        if file == "-":
+        if target is None:
             sys.stdout.buffer.writelines(chunks)
             sys.stdout.buffer.flush()
             chunks.raise_if_incomplete()
             return
-        report = {**_write_atomically(file, chunks), "format": format}
+        report = {**_write_atomically(target, chunks, force), "format": format}
     if json:
         problem = {"damaged": str(chunks.error.args[0])} if chunks.error else {}
         output.print_json({**report, **problem})
@@ -155,20 +169,39 @@ def _export_chunks(memory: Appliance, format: str, user: str | None, state: bool
         yield encode(line) + b"\n"
 
 
-def _write_atomically(file: str, chunks: Iterable[bytes]) -> dict[str, Any]:
-    """Write a temporary file next to the target, flush it to the disk, and replace the target with it.
+def _writable_target(file: str, force: bool) -> Path:
+    """The path of a file to write, which exists only if it may be overwritten (``force``).
+
+    Raises:
+        UsageError: It is no file, or exists.
+    """
+    target = Path(file).expanduser().resolve()
+    if target.exists() and not target.is_file():
+        raise UsageError("Not a file.", where=output.display_path(target), hint="Name a file, or - for stdout.")
+    if target.exists() and not force:
+        raise _existing_error(target)
+    return target
+
+
+def _existing_error(target: Path) -> UsageError:
+    return UsageError(
+        "The file exists; nothing was exported.",
+        where=output.display_path(target),
+        hint="Name another file, or overwrite it with --force.",
+    )
+
+
+def _write_atomically(target: Path, chunks: Iterable[bytes], force: bool) -> dict[str, Any]:
+    """Write a temporary file next to the target, flush it to the disk, and let it become the target.
 
     Returns:
         The path and the size in bytes.
 
     Raises:
-        UsageError: the file can't be written.
+        UsageError: the file can't be written, or exists now and may not be overwritten.
     """
     from appliance.paths import sync_folder
 
-    target = Path(file).expanduser().resolve()
-    if target.exists() and not target.is_file():
-        raise UsageError("Not a file.", where=output.display_path(target), hint="Name a file, or - for stdout.")
     try:
         # mkstemp creates the file with mode 0600.
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".new")
@@ -181,6 +214,8 @@ def _write_atomically(file: str, chunks: Iterable[bytes]) -> dict[str, Any]:
             stream.flush()
             os.fsync(stream.fileno())
             size = stream.tell()
+        if not force and target.exists():  # since the export began
+            raise _existing_error(target)
         temporary.replace(target)
     except BaseException as error:
         with suppress(OSError):

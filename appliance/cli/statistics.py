@@ -110,7 +110,9 @@ def _label(unit: str, key: str) -> str:
 
 
 def on_this_day(
-    day: Annotated[str | None, argument("[DATE]", "The day, such as 2026-02-06. Default: today.")] = None,
+    day: Annotated[
+        str | None, argument("[DATE]", "The day, such as 2026-02-06, '15 March' or 03-15. Default: today.")
+    ] = None,
     limit: Annotated[int, option("--limit -k", "N", "Most messages of a conversation. Default: 5.", min=1)] = 5,
     user: options.User = None,
     namespace: options.Namespace = "",
@@ -124,6 +126,7 @@ def on_this_day(
     Examples:
       appliance on-this-day
       appliance on-this-day 2026-12-24 -k 20
+      appliance on-this-day "15 March"
       appliance on-this-day --json
     """
     with options.open_to_read(home, "on-this-day", reveal) as memory:

@@ -84,7 +84,7 @@ def list_summaries(
                 s.session_id,
                 s.level,
                 f"{s.messages:,}",
-                output.table_timestamp(s.until)[: len("2024-03-31") if output.is_terminal() and s.until else None],
+                output.format_timestamp(s.until),
                 *([s.made_by] if by else []),
                 _shorten(s.text),
             )

@@ -92,7 +92,9 @@ def _change(verb: str, reference: str, tags: list[str], user: str | None, home: 
         session = memory.sessions.resume(reference, user_id=user)
         left = session.tag(tags) if verb == "add" else session.untag(tags)
         if not json:
-            output.print_line(f"{session.id} {', '.join(left) or 'has no tags'}")
+            title = output.one_line(session.info.title or session.info.external_id)
+            tags_text = f"has the {'tag' if len(left) == 1 else 'tags'} {', '.join(left)}" if left else "has no tags"
+            output.print_line(f"{title} ({session.id}) {tags_text}.")
             return
         output.print_json({"session": session.info, "tags": left})
 

@@ -14,7 +14,7 @@ from appliance.types.documents import DOCUMENT
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import Importance, Message, SessionInfo, Summary
+    from appliance.types import Hit, Importance, Message, MessageVersion, SessionInfo, Summary
 
 NEIGHBOUR_COUNT = 3
 """How many messages before and after a message are shown with it."""
@@ -139,9 +139,33 @@ def _print_variants(variants: Sequence[Message]) -> None:
     output.print_line()
     output.print_styled(f"{len(variants):,} similar messages", "bold")
     shown = [*variants[:FIRST_VARIANTS], *variants[max(FIRST_VARIANTS, len(variants) - LAST_VARIANTS) :]]
-    output.print_columns([[output.table_timestamp(v.timestamp), v.id, v.session_id, v.author or v.role] for v in shown])
+    output.print_columns(
+        [[output.format_timestamp(v.timestamp), v.id, v.session_id, v.author or v.role] for v in shown]
+    )
     if len(shown) < len(variants):
         output.say(f"These are the first {FIRST_VARIANTS} and the last {LAST_VARIANTS}; --json lists all.")
+
+
+def corrected_mark(shown: Message | Hit) -> str:
+    """That a person corrected a text, and when."""
+    return f"corrected by you on {(shown.corrected or '')[:10]}"
+
+
+def show_versions(message: Message, versions: Sequence[MessageVersion]) -> None:
+    """Print the forms of a message, the earliest first, the present one last."""
+    if not versions:
+        output.say(f"{message.id} was never changed.")
+    for version in versions:
+        replaced = f"until {output.format_timestamp(version.replaced_at)}"
+        output.print_styled(f"version {version.number}", "bold", f"  {version.author or version.role}  {replaced}")
+        output.print_line(_indent(version.text))
+    now = f"  {message.author or message.role}  " + (corrected_mark(message) if message.corrected else "now")
+    output.print_styled(f"version {len(versions) + 1}", "bold", now)
+    output.print_line(_indent(message.text))
+
+
+def _indent(text: str) -> str:
+    return textwrap.indent(output.clean(text), INDENT)
 
 
 def marks(message: Message) -> list[str]:
@@ -152,6 +176,7 @@ def marks(message: Message) -> list[str]:
     found: list[str] = [message.role] if is_role_hidden else []  # without an author the role stands in its place
     found += ["pinned"] if message.pinned else []
     found += ["time of the conversation"] if message.time == "conversation" else []
+    found += [corrected_mark(message)] if message.corrected else []
     found += [mark for key, mark in METADATA_MARKS.items() if message.metadata.get(key)]
     attachments = message.metadata.get("attachments")
     attachment_names = [
@@ -173,7 +198,7 @@ def _print_heading(info: SessionInfo) -> None:
 
 def _print_message(message: Message, *, brief: bool = False, is_target: bool = False) -> None:
     terminal = output.is_terminal()
-    time = output.table_timestamp(message.timestamp)
+    time = output.format_timestamp(message.timestamp)
     author = message.author or message.role
     message_marks = marks(message)
     marks_text = f"[{', '.join(message_marks)}]" if message_marks else ""

@@ -113,6 +113,7 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
         excluded_texts = inputs.excluded_texts
         found, effective_query = sources.search(_memory_search(inputs, scope, len(excluded_texts)), turn_texts)
         hits = [hit for hit in found if normalize_whitespace(hit.text) not in excluded_texts]
+        summaries = [hit.summary for hit in found.summaries] if found.found else []
         facts = sources.profile(ProfileRequest(scope.user_id, scope.namespace, agent_id=scope.agent_id))
         ids = [hit.message_id for hit in hits]
         weighed = [*ids, *(quote.message_id for fact in facts if fact.kind == "instruction" for quote in fact.evidence)]
@@ -123,10 +124,11 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
             window=window,
             hits=hits,
             facts=facts,
-            summaries=_from_other_sessions([*procedures, *(hit.summary for hit in found.summaries)], session),
+            summaries=_from_other_sessions([*procedures, *summaries], session),
             neighbours=_neighbour_turns(db, ids[: memory_selection.MEMORIES_WITH_NEIGHBOURS], excluded_texts),
             importance={id: one.importance for id, one in importances.items()},
             pinned={id for id, one in importances.items() if one.pinned},
+            no_match=not found.found,
         )
         notes = list(found.notes)
     if inputs.mask_secrets:

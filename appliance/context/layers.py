@@ -33,6 +33,9 @@ def build(plan: ContextPlan, material: ContextMaterial, notes: Sequence[str] = (
     pieces: dict[str, list[PromptPart]] = {layer: [] for layer in LAYERS}
     instructions = profile.instructions(plan, material)
     pieces["profile"] = instructions
+    says_no_match = material.no_match and plan.has_share("retrieved")
+    if says_no_match and plan.count(render.NO_MATCH) <= _tokens_left(plan, pieces):
+        plan = replace(plan, says_no_match=True)
     for layer in LEFTOVER_ORDER:
         max_tokens = min(plan.layer_tokens(layer), _tokens_left(plan, pieces) + _layer_tokens(plan, pieces, layer))
         pieces[layer] = _fill(plan, material, layer, instructions, max_tokens)
@@ -46,7 +49,10 @@ def build(plan: ContextPlan, material: ContextMaterial, notes: Sequence[str] = (
     while max((prompt := _prompt(plan, pieces)).tokens, prompt.chat_tokens) > plan.budget:
         # In other kinds of encodings the counts of parts need not add up: the weakest part goes until the whole fits.
         dropped.append(_drop_weakest(pieces))
-    note = profile.missing_note(plan, material, {piece.item.message_id for piece in pieces["profile"]})
+    added = [
+        profile.missing_note(plan, material, {piece.item.message_id for piece in pieces["profile"]}),
+        _missing_memories_note(plan, material, pieces, dropped),
+    ]
     return Context(
         query=plan.query,
         budget=plan.budget,
@@ -56,7 +62,7 @@ def build(plan: ContextPlan, material: ContextMaterial, notes: Sequence[str] = (
         messages=prompt.messages,
         text=prompt.text,
         dropped=_complete_dropped(material, prompt.pieces, dropped),
-        notes=(*notes, *filter(None, [note])),
+        notes=(*notes, *filter(None, added)),
     )
 
 
@@ -79,9 +85,27 @@ def _fill(
 def _layer_tokens(plan: ContextPlan, pieces: Pieces, layer: str) -> int:
     """The tokens of a layer: its heading, its group heads and its parts."""
     if not pieces[layer]:
-        return 0
+        return plan.count(render.NO_MATCH) if _says_no_match(plan, layer) else 0
     heads = {piece.group for piece in pieces[layer] if piece.group}
     return plan.count(render.HEADINGS[layer]) + sum(map(plan.count, heads)) + total(pieces[layer])
+
+
+def _says_no_match(plan: ContextPlan, layer: str) -> bool:
+    """Whether a layer without parts says so."""
+    return plan.says_no_match and layer == "retrieved"
+
+
+def _missing_memories_note(
+    plan: ContextPlan, material: ContextMaterial, pieces: Pieces, dropped: Sequence[Dropped]
+) -> str | None:
+    """A note that no memory is shown because none matches, or because none fits."""
+    if pieces["retrieved"] or not plan.has_share("retrieved"):
+        return None
+    if material.no_match:
+        return "No memory matches the query."
+    if any(one.reason == NO_TOKENS_LEFT for one in dropped):
+        return f"Memories match, but none fits into the budget of {plan.budget} tokens."
+    return None
 
 
 def _tokens_left(plan: ContextPlan, pieces: Pieces) -> int:
@@ -102,8 +126,8 @@ class RenderedPrompt:
 def _prompt(plan: ContextPlan, pieces: Pieces) -> RenderedPrompt:
     """Render the prompt. In chat form, one system message has all layers but the turns, which follow it."""
     ordered = {**pieces, "retrieved": _grouped(pieces["retrieved"])}
-    known = "".join(_rendered(layer, ordered[layer]) for layer in LAYERS if layer != "recent")
-    text = known + _rendered("recent", ordered["recent"])
+    known = "".join(_rendered(layer, ordered[layer], plan) for layer in LAYERS if layer != "recent")
+    text = known + _rendered("recent", ordered["recent"], plan)
     messages: list[Mapping[str, str]] = [{"role": "system", "content": known}] if known else []
     messages += [{"role": piece.role, "content": piece.item.text.rstrip()} for piece in ordered["recent"]]
     chat_tokens = sum(plan.count(message["content"]) for message in messages)
@@ -123,7 +147,9 @@ def _grouped(pieces: Sequence[PromptPart]) -> list[PromptPart]:
     return sorted(pieces, key=lambda piece: (first[piece.group], piece.group, piece.position))
 
 
-def _rendered(layer: str, pieces: Sequence[PromptPart]) -> str:
+def _rendered(layer: str, pieces: Sequence[PromptPart], plan: ContextPlan | None = None) -> str:
+    if not pieces and plan is not None and _says_no_match(plan, layer):
+        return render.NO_MATCH
     parts = [render.HEADINGS[layer]] if pieces else []
     for group, under in groupby(pieces, key=lambda piece: piece.group):
         parts.append(group)

@@ -24,6 +24,7 @@ class ContextPlan:
         per_session: So many memories of one session come before those of other sessions, so that one long chat does not
             crowd the others out. Further memories of it can fill what the others leave.
         now: Microseconds since 1970.
+        says_no_match: Whether a line says that no memory matches, if there is none.
     """
 
     query: str
@@ -34,6 +35,7 @@ class ContextPlan:
     count: CountTokens
     per_session: int
     now: int
+    says_no_match: bool = False
 
     def layer_tokens(self, layer: str) -> int:
         """The tokens of a layer's share."""
@@ -56,6 +58,7 @@ class ContextMaterial:
         neighbours: The messages directly before and after each of the best hits, by message id.
         importance: 0 to 1 by message id; 0.5 if not known.
         pinned: The ids of pinned messages.
+        no_match: Whether memories were searched for, and none is a good match.
     """
 
     turns: Sequence[Message] = ()
@@ -66,6 +69,7 @@ class ContextMaterial:
     neighbours: Mapping[str, tuple[Message | None, Message | None]] = field(default_factory=dict)
     importance: Mapping[str, float] = field(default_factory=dict)
     pinned: Collection[str] = ()
+    no_match: bool = False
 
     @property
     def latest(self) -> Sequence[Message]:

@@ -14,6 +14,7 @@ from appliance import timestamps
 from appliance.context import render
 from appliance.context.budget import MIN_SHORTENED_TOKENS, fits, shorten
 from appliance.context.materials import ContextMaterial, ContextPlan, PromptPart, TimelinePosition
+from appliance.formats.placeholders import placeholder_kind
 from appliance.store.scripts import is_question
 from appliance.types import ContextItem, Dropped, Hit, Summary
 
@@ -64,6 +65,9 @@ FRESH_DAYS, OLD_DAYS, OLD_AGE_FACTOR = 30, 365, 0.7
 but never excludes it."""
 
 NO_TOKENS_LEFT = "no room left"
+FAR_WEAKER = "far weaker match than the best"
+NO_GOOD_MATCH = "no good match for the query"
+PLACEHOLDER = "a placeholder of the app, without words of a person"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,7 @@ class MemoryCandidate:
     importance: float
     pinned: bool
     why: Mapping[str, object]
+    corrected: str | None = None
 
     @property
     def group(self) -> str:
@@ -140,8 +145,14 @@ def select_memories(
     if not plan.has_share("retrieved"):
         dropped.extend(Dropped(hit.message_id, "retrieved memories have no share") for hit in material.hits)
         return []
+    hits = material.hits
+    if material.no_match:
+        dropped.extend(Dropped(hit.message_id, NO_GOOD_MATCH) for hit in hits)
+        hits = ()
     selection = MemorySelection(plan, max_tokens - plan.count(render.RETRIEVED))
-    memories = [one for one in selection_order(plan, _to_memories(material, dropped)) if one.id not in shown]
+    memories = [
+        one for one in selection_order(plan, _to_memories(replace(material, hits=hits), dropped)) if one.id not in shown
+    ]
     procedures = [summary for summary in material.summaries if summary.level == "procedure"]
     _add_summaries(selection, material, procedures, int(max_tokens * PROCEDURES_SHARE))
     others = [summary for summary in material.summaries if summary.level != "procedure"]
@@ -211,11 +222,14 @@ def _to_memories(material: ContextMaterial, dropped: list[Dropped]) -> Iterator[
     """The hits as candidates, without those far weaker than the best."""
     best = max((_score_without_quotes(hit) for hit in material.hits), default=0.0)
     for hit in material.hits:
+        if placeholder_kind(hit.text) is not None:
+            dropped.append(Dropped(hit.message_id, PLACEHOLDER))
+            continue
         quoting = _score_without_quotes(hit) != hit.points
         # If the best score is not positive, there are no shares of it: the best alone counts.
         relevance = _score_without_quotes(hit) / best if best > 0 else float(_score_without_quotes(hit) == best)
         if relevance < MIN_RELEVANCE and not quoting:
-            dropped.append(Dropped(hit.message_id, f"scores less than {MIN_RELEVANCE:.0%} of the best"))
+            dropped.append(Dropped(hit.message_id, FAR_WEAKER))
             continue
         pinned = hit.message_id in material.pinned
         importance = material.importance.get(hit.message_id, DEFAULT_IMPORTANCE)
@@ -233,6 +247,7 @@ def _to_memories(material: ContextMaterial, dropped: list[Dropped]) -> Iterator[
             importance=importance,
             pinned=pinned,
             why=why | ({"pinned": True} if pinned else {}),
+            corrected=hit.corrected,
         )
 
 
@@ -253,7 +268,7 @@ def _needed_neighbours(
         after if is_question(memory.text) else None,
     )
     for message in wanted:
-        if message is not None and message.id not in shown:
+        if message is not None and message.id not in shown and placeholder_kind(message.text) is None:
             yield replace(
                 memory,
                 id=message.id,
@@ -299,12 +314,15 @@ def _fit(selection: MemorySelection, memory: MemoryCandidate, limit: int) -> Pro
     if (piece := _full_part(plan, memory, max_tokens)) is not None:
         return piece
     max_tokens = min(max_tokens, EXCERPT_TOKENS)
-    head = render.message(memory.id, memory.role, memory.author, "", render.SHORTENED_MARK)
+    mark = render.marks(render.SHORTENED_MARK, memory.corrected)
+    head = render.message(memory.id, memory.role, memory.author, "", mark)
     short = shorten(memory.text, plan.words, max_tokens - plan.count(head) - 2, plan.count)
     if short is not None:
-        rendered = render.message(memory.id, memory.role, memory.author, short.text, render.SHORTENED_MARK)
+        rendered = render.message(memory.id, memory.role, memory.author, short.text, mark)
         if (tokens := plan.count(rendered)) <= max_tokens:
             return _part(memory, ContextItem(memory.id, short.text, tokens, "compressed", memory.why), rendered)
+    if fits(memory.text, EXCERPT_TOKENS, plan.count):
+        return None  # a placeholder would say less in about as many tokens
     words = render.placeholder_text(memory.id, memory.text)
     rendered = render.placeholder(memory.id, memory.role, memory.author, words)
     if (tokens := plan.count(rendered)) > max(max_tokens, MIN_SHORTENED_TOKENS):
@@ -313,7 +331,8 @@ def _fit(selection: MemorySelection, memory: MemoryCandidate, limit: int) -> Pro
 
 
 def _full_part(plan: ContextPlan, memory: MemoryCandidate, max_tokens: int) -> PromptPart | None:
-    rendered = render.message(memory.id, memory.role, memory.author, memory.text)
+    mark = render.marks("", memory.corrected)
+    rendered = render.message(memory.id, memory.role, memory.author, memory.text, mark)
     if not fits(rendered, max_tokens, plan.count):
         return None
     return _part(memory, ContextItem(memory.id, memory.text, plan.count(rendered), "full", memory.why), rendered)

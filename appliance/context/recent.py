@@ -82,12 +82,16 @@ def _fair_limit(costs: Sequence[int], max_tokens: int) -> int:
 
 def _turn_tokens(plan: ContextPlan, message: Message, max_tokens: int) -> int:
     """The tokens of a turn; ``max_tokens`` + 1 for any turn that does not fit."""
-    rendered = render.message(message.id, message.role, message.author, message.text)
+    rendered = render.message(
+        message.id, message.role, message.author, message.text, render.marks("", message.corrected)
+    )
     return plan.count(rendered) if fits(rendered, max_tokens, plan.count) else max_tokens + 1
 
 
 def _full_turn(plan: ContextPlan, message: Message, nth: int) -> PromptPart:
-    rendered = render.message(message.id, message.role, message.author, message.text)
+    rendered = render.message(
+        message.id, message.role, message.author, message.text, render.marks("", message.corrected)
+    )
     item = ContextItem(message.id, message.text, plan.count(rendered), "full", {"recent": nth})
     return PromptPart(item, rendered, role=message.role)
 
@@ -95,9 +99,10 @@ def _full_turn(plan: ContextPlan, message: Message, nth: int) -> PromptPart:
 def _reduced_turn(plan: ContextPlan, message: Message, nth: int, max_tokens: int) -> PromptPart | None:
     """A turn that is too large: shortened, else a placeholder."""
     id, role, author = message.id, message.role, message.author
-    frame = plan.count(render.message(id, role, author, "", render.SHORTENED_MARK))
+    mark = render.marks(render.SHORTENED_MARK, message.corrected)
+    frame = plan.count(render.message(id, role, author, "", mark))
     if short := shorten(message.text, plan.words, max_tokens - frame - 2, plan.count):
-        rendered = render.message(id, role, author, short.text, render.SHORTENED_MARK)
+        rendered = render.message(id, role, author, short.text, mark)
         if (tokens := plan.count(rendered)) <= max_tokens:
             return PromptPart(ContextItem(id, short.text, tokens, "compressed", {"recent": nth}), rendered, role=role)
     words = render.placeholder_text(id, message.text)

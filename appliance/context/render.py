@@ -20,6 +20,10 @@ from appliance.types import Fact
 
 PROFILE = "# About the person\n"
 RETRIEVED = "# Memories from earlier conversations, in excerpts\n"
+NO_MATCH = "# No memory from earlier conversations matches\n"
+"""Stands for the memories where the search finds no good match, so that an assistant does not take silence for a
+failure."""
+
 SUMMARY = "# This conversation so far, in short\n"
 RECENT = "# This conversation, its latest turns\n"
 HEADINGS = {"profile": PROFILE, "retrieved": RETRIEVED, "summary": SUMMARY, "recent": RECENT}
@@ -33,7 +37,9 @@ SHORTENED_MARK = "shortened"
 _BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _MARKUP_HINT = re.compile("[\\[#［＃﹇﹟]")
 _MARKUP = re.compile(
-    r"\[\s*(?:m|s|f|sum)\s*\d|#\s*(?:" + "|".join(re.escape(h[2:].strip()) for h in HEADINGS.values()) + ")",
+    r"\[\s*(?:m|s|f|sum)\s*\d|#\s*(?:"
+    + "|".join(re.escape(h[2:].strip()) for h in (*HEADINGS.values(), NO_MATCH))
+    + ")",
     re.IGNORECASE,
 )
 _MARKUP_CHARACTERS = 80
@@ -51,6 +57,11 @@ def message(id: str, role: str, author: str | None, text: str, mark: str = "") -
     """A message, with a ``mark`` if it is not in full."""
     who = single_line(author, MAX_NAME_CHARACTERS) or role
     return f"[{id} {who}{', ' + mark if mark else ''}] {escape(text)}\n"
+
+
+def marks(shortened: str, corrected: str | None) -> str:
+    """The marks of a message: that it is not in full, and when the person corrected it, if so."""
+    return ", ".join(filter(None, (shortened, f"corrected {day(corrected)}" if corrected else "")))
 
 
 def placeholder(id: str, role: str, author: str | None, words: str) -> str:

@@ -34,7 +34,7 @@ from appliance.runtime.metrics import Metrics
 from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
 from appliance.settings import Settings
-from appliance.store import conversation_time, digests, generations, messages, sessions, variants
+from appliance.store import conversation_time, digests, generations, messages, sessions, variants, versions
 from appliance.store.damage import MessageScan, damage_behind
 from appliance.store.lock import OwnerLock
 from appliance.store.room import file_errors
@@ -45,6 +45,7 @@ from appliance.types import (
     Hits,
     IngestReport,
     Message,
+    MessageVersion,
     MetricsSnapshot,
     OnProgress,
     ReindexForecast,
@@ -428,6 +429,11 @@ class Engine:
         """See ``VariantsRequest``."""
         return variants.list_variants(self._database.read(), request.reference)
 
+    def versions(self, request: r.VersionsRequest) -> list[MessageVersion]:
+        """See ``VersionsRequest``."""
+        db = self._database.read()
+        return versions.versions(db, messages.find(db, request.reference).id)
+
     def export(self, request: r.ExportRequest) -> Stream[dict[str, Any]]:
         """See ``ExportRequest``."""
         from appliance.memory import export
@@ -460,7 +466,8 @@ class Engine:
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:
         """See ``VerifyRequest``."""
-        return verify(self._database, self._index_service, self.home.attachments, deep=request.deep)
+        unfinished, attachments = self.erasure.unfinished(), self.home.attachments
+        return verify(self._database, self._index_service, attachments, unfinished, deep=request.deep)
 
     def reindex(self, request: r.ReindexRequest, on_progress: OnProgress) -> int:
         """See ``ReindexRequest``."""

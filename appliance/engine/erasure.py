@@ -131,6 +131,10 @@ class ErasureService:
             self._running.release()
         return len(interrupted)
 
+    def unfinished(self) -> str:
+        """What is left of interrupted erasures, and what finishes them; empty if nothing is, or one is running."""
+        return "" if self._running.locked() else forgetting.unfinished(self._database.read(), self._home.erasing)
+
     def _await_servers(self, keys: Collection[int]) -> bool:
         """Whether only points on servers are left to erase."""
         return all(forgetting.receipt(self._database.read(), key).proof.awaits_server for key in keys)

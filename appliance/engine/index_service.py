@@ -65,6 +65,9 @@ CATCH_UP_STEP_CHUNKS = 8
 PROGRESS_INTERVAL_SECONDS = 0.5
 """Seconds between two events about the progress of embedding."""
 
+ALL_STORED = "All messages are stored and can be found by their words."
+"""What an error of indexing leaves untouched."""
+
 
 class IndexService:
     """The derived state of an open home. Safe to use from several threads."""
@@ -220,7 +223,7 @@ class IndexService:
                 return self._drain_rounds(should_continue, progress, only_present=only_present)
             return 0
         except (DiskFull, OutOfMemory, IndexUnavailable) as error:
-            raise with_sentence(error, "All messages are stored and can be found by their words.") from error
+            raise with_sentence(error, ALL_STORED) from error
 
     def _drain_rounds(self, should_continue: Callable[[], bool], progress: OnEmbedded, *, only_present: bool) -> int:
         done = rounds = 0

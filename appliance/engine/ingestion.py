@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -12,8 +12,10 @@ from pathlib import Path
 
 from appliance import requests as r
 from appliance.engine import embedding_api
-from appliance.engine.index_service import IndexService
+from appliance.engine.index_service import ALL_STORED, IndexService
+from appliance.errors import DiskFull
 from appliance.ingest import documents, pipeline
+from appliance.ingest.batches import FileTally
 from appliance.ingest.following import FollowedLogs
 from appliance.ingest.page_reader import read_pages
 from appliance.ingest.side_files import SideFiles
@@ -155,10 +157,12 @@ class Ingestion:
             keep_attachments=request.keep_attachments,
             progress=lambda file, messages: on_progress(Progress("reading", messages, file=as_given(file, given))),
         )
-        tallies = list(pipeline.ingest(list(given), context))
-        self._refresh_people()
-        embed = request.wait and not request.dry_run
-        embedded = self._index_service.drain_if_possible(of_embedding(on_progress)) if embed else 0
+        tallies, stopped = _read(list(given), context)
+        embedded = 0
+        if not stopped:
+            self._refresh_people()
+            if request.wait and not request.dry_run:
+                embedded, stopped = self._embed(on_progress)
         return IngestReport(
             files=tuple(
                 replace(report, path=as_given(report.path, given), read_with=as_given(report.read_with, given))
@@ -169,7 +173,18 @@ class Ingestion:
             pending=self._index_service.pending(),
             seconds=time.perf_counter() - began,
             pending_reason=embedding_api.pending_reason(self._index_service),
+            stopped=stopped,
         )
+
+    def _embed(self, on_progress: OnProgress) -> tuple[int, str]:
+        """Embed what waits. Returns how many chunks were embedded, and why it ended early if the disk has no room."""
+        before = self._index_service.pending()
+        try:
+            return self._index_service.drain_if_possible(of_embedding(on_progress)), ""
+        except DiskFull as error:
+            reason = str(error.args[0]).removesuffix(ALL_STORED).rstrip()
+            left = self._index_service.pending()
+            return max(0, before - left), f"{ALL_STORED} {error.where or self._home.root}: {reason}"
 
     def store_message(self, record: MessageRecord, info: SessionInfo, before: BeforeStoreHook) -> int:
         """Store a single message at once. Returns its key."""
@@ -201,3 +216,30 @@ class Ingestion:
             tallies = list(pipeline.ingest([file], context, within=root))
         self._wake_scheduler()
         return [tally.report() for tally in tallies]
+
+
+def _read(paths: Sequence[Path], context: pipeline.IngestContext) -> tuple[list[FileTally], str]:
+    """Read sources into the memory. Returns what was read of each document, and why it ended early if the disk has no
+    room.
+
+    Raises:
+        DiskFull: Nothing was read.
+    """
+    tallies: list[FileTally] = []
+    begun: list[str] = []
+
+    def note_file(file: str, messages: int) -> None:
+        if begun[-1:] != [file]:
+            begun.append(file)
+        context.progress(file, messages)
+
+    try:
+        for tally in pipeline.ingest(list(paths), replace(context, progress=note_file)):
+            tallies.append(tally)
+    except DiskFull as error:
+        if not tallies and not begun:
+            raise
+        finished = {tally.path for tally in tallies}
+        half_read = "".join(f"{file} was read in part. " for file in begun[-1:] if file not in finished)
+        return tallies, f"{half_read}No further file was read: {error.where or ''}: {error.args[0]}"
+    return tallies, ""

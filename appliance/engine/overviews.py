@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, time
 from pathlib import Path
 from typing import get_args
 
@@ -13,6 +13,7 @@ from appliance import requests as r
 from appliance import timestamps
 from appliance.errors import UsageError
 from appliance.ingest import attached_files
+from appliance.languages.periods import read_day
 from appliance.memory.overview import OverviewService
 from appliance.paths import Home
 from appliance.requests.overviews import FilteredRequest
@@ -135,7 +136,7 @@ def _check_limit(limit: int) -> None:
 
 
 def _day(day: str | date | None) -> date:
-    """A day as a person names it; by default today.
+    """A day as a person names it; by default today. Without a year it is the next one to come.
 
     Raises:
         UsageError: It is no day.
@@ -146,7 +147,7 @@ def _day(day: str | date | None) -> date:
         return day.date()
     if isinstance(day, date):
         return day
-    try:
-        return date.fromisoformat(day)
-    except ValueError as error:
-        raise UsageError(f"{day!r} is not a day.", hint="Give it as in 2026-02-06.") from error
+    found = read_day(day, datetime.combine(timestamps.local_now().date(), time()))
+    if found is None:
+        raise UsageError(f"{day!r} is not a day.", hint="Give it as in 2026-02-06, '6 February' or 02-06.")
+    return found.date()

@@ -11,9 +11,14 @@ from appliance.store.database import Database
 from appliance.types import VerifyReport
 
 
-def verify(database: Database, index_service: IndexService, attachments: Path, *, deep: bool) -> VerifyReport:
-    """Check all stores; see ``VerifyRequest``. An index whose server is away is reported, and the rest is checked."""
+def verify(
+    database: Database, index_service: IndexService, attachments: Path, unfinished: str, *, deep: bool
+) -> VerifyReport:
+    """Check all stores; see ``VerifyRequest``. An index whose server is away is reported, and the rest is checked.
+    ``unfinished`` says what is left of interrupted erasures, which is a problem."""
     report = _verify_stores(database, index_service, attachments, deep=deep)
+    if unfinished:
+        report.add("erasing", unfinished)
     if not report.problems and (found := index_service.chunk_changes.count()) is not None:
         report.count("chunked_otherwise", found.messages)
     return report

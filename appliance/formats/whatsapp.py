@@ -20,6 +20,7 @@ from appliance.formats import text as texts
 from appliance.formats import whatsapp_words as words
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.people_chats import Participants
+from appliance.formats.placeholders import placeholder_kind
 from appliance.formats.records import counted
 from appliance.formats.text_lines import CP1252_NOTE, collect_lines
 from appliance.formats.whatsapp_lines import MARKS, DateOrderEvidence, HeaderStyle, Order, parse_header
@@ -251,7 +252,7 @@ def _message(session: str, entry: _WhatsAppEntry, names: Counter[str]) -> Messag
         metadata["edited"] = True
         text = text[: edited.start()]
         plain = text.lstrip(MARKS)
-    placeholder = words.placeholder_kind(plain) if len(plain) <= words.MAX_PLACEHOLDER_CHARACTERS else None
+    placeholder = placeholder_kind(plain)
     if placeholder is not None:
         text = plain
         if placeholder == "deleted":

@@ -7,7 +7,6 @@ missing here is not lost: it becomes a message of the person, or of the system i
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 
 def _words(lines: str) -> tuple[str, ...]:
@@ -184,38 +183,6 @@ EVENT_NOT_NAME = _pattern(r"""
 .*\bcriou (?:o )?grupo\b.*|.*\bmudou o (?:assunto|nome)\b.*|.*\bha creato il gruppo\b.*|.*\bha cambiato l'oggetto\b.*
 """)
 
-_DELETED = frozenset(
-    _words("""
-this message was deleted|you deleted this message|message deleted|diese nachricht wurde gelöscht
-du hast diese nachricht gelöscht|se eliminó este mensaje|eliminó este mensaje|este mensaje fue eliminado
-eliminaste este mensaje|ce message a été supprimé|vous avez supprimé ce message|tu as supprimé ce message
-mensagem apagada|esta mensagem foi apagada|você apagou esta mensagem|apagou esta mensagem|apagaste esta mensagem
-esta mensagem foi eliminada|esta mensagem foi apagada pelo remetente|questo messaggio è stato eliminato
-hai eliminato questo messaggio|dit bericht is verwijderd|je hebt dit bericht verwijderd|u hebt dit bericht verwijderd
-данное сообщение удалено|вы удалили данное сообщение|вы удалили это сообщение|это сообщение удалено
-це повідомлення було видалено|ви видалили це повідомлення|ta wiadomość została usunięta|usunąłeś(aś) tę wiadomość
-usunąłeś(-ęłaś) tę wiadomość|ta wiadomość została skasowana|tato zpráva byla smazána|tato zpráva byla odstraněna
-tuto zprávu jste smazal/a|tuto zprávu jste odstranil/a|táto správa bola odstránená|túto správu ste odstránili
-ez az üzenet törlésre került|ezt az üzenetet törölted|törölted ezt az üzenetet|acest mesaj a fost șters
-ați șters acest mesaj|ai șters acest mesaj|αυτό το μήνυμα διαγράφηκε|διαγράψατε αυτό το μήνυμα|διαγράψατε το μήνυμα
-bu mesaj silindi|bu mesajı sildiniz|تم حذف هذه الرسالة|لقد حذفت هذه الرسالة|لقد حذَفت هذه الرسالة|أنت حذفت هذه الرسالة
-این پیام حذف شد|این پیام حذف شده است|شما این پیام را حذف کردید|הודעה זו נמחקה|מחקת את ההודעה הזו|מחקת הודעה זו
-यह मैसेज डिलीट कर दिया गया है|आपने यह मैसेज डिलीट किया|यह संदेश मिटाया गया|आपने यह संदेश मिटाया|यह मैसेज मिटाया गया
-आपने यह मैसेज मिटाया|ข้อความนี้ถูกลบแล้ว|ข้อความนี้ได้ถูกลบ|คุณได้ลบข้อความนี้|คุณลบข้อความนี้|このメッセージは削除されました
-このメッセージを削除しました|이 메시지는 삭제되었습니다|이 메시지를 삭제했습니다|삭제한 메시지입니다
-삭제된 메시지입니다|此消息已删除|此消息已被删除|这条消息已被删除|您已删除这条消息|您删除了这条消息|此訊息已刪除
-您已刪除此訊息|你已刪除此訊息|pesan ini dihapus|pesan ini telah dihapus|anda menghapus pesan ini
-anda telah menghapus pesan ini|mesej ini telah dipadam|anda telah memadamkan mesej ini|tin nhắn này đã bị xóa
-tin nhắn này đã bị xoá|bạn đã xóa tin nhắn này|bạn đã xoá tin nhắn này|det här meddelandet raderades
-detta meddelande raderades|du har tagit bort meddelandet|du raderade det här meddelandet|du raderade detta meddelande
-denne besked er blevet slettet|denne besked blev slettet|du har slettet denne besked|du slettede denne besked
-denne meldingen ble slettet|du slettet denne meldingen|tämä viesti poistettiin|poistit tämän viestin
-ova je poruka izbrisana|izbrisali ste ovu poruku|aquest missatge s'ha suprimit|has suprimit aquest missatge
-съобщението беше изтрито|изтрихте това съобщение
-""")
-)
-
-
 _EDITED = _alternatives("""
 this message was edited|diese nachricht wurde bearbeitet|se editó este mensaje|este mensaje fue editado
 ce message a été modifié|mensagem editada|esta mensagem foi editada|questo messaggio è stato modificato
@@ -250,73 +217,6 @@ FILE_ATTACHED = re.compile(
     rf"^[\u200e\u200f]?(?P<name>[^\n/\\<>|\"]{{1,200}}?\.\w{{1,8}})\s\((?:{_FILE_ATTACHED})\)",
     re.IGNORECASE | re.MULTILINE,
 )
-
-# Placeholders for omitted media. Android writes the first few between angle brackets.
-_LEFT_OUT = frozenset(
-    _words("""
-media omitted|medien ausgeschlossen|medien weggelassen|multimedia omitido|archivo omitido|fichier omis|médias omis
-média omis|mídia oculta|mídia omitida|ficheiro não revelado|media omesso|media omessi|media weggelaten|без медиафайлов
-файл пропущен|медіа пропущено|медіафайл пропущено|pominięto multimedia|pliki pominięto|média vynechána|médiá vynechané
-média vynechány|hiányzó médiafájl|conținut media omis|εξαίρεση πολυμέσων|medya dahil edilmedi|medya atlanmış
-تم استبعاد الوسائط|پیوست نما/آهنگ حذف شد|מדיה הושמטה|המדיה הוסרה|המדיה לא נכללה|मीडिया के बिना|मीडिया को छोड़ दिया गया
-สื่อถูกลบ|メディアは含まれていません|미디어 파일을 생략한 대화내용|미디어 파일 생략됨|省略多媒体文件|媒体文件已忽略
-忽略多媒體檔|已略去多媒體檔|media tidak disertakan|media disingkirkan|bỏ qua media|media har utelämnats
-media utelämnad|mediefil udeladt|uten vedlegg|media jätetty pois|medijski zapis izostavljen|mitjans omesos|без файл
-image omitted|video omitted|audio omitted|sticker omitted|gif omitted|document omitted|contact card omitted
-video note omitted|bild weggelassen|video weggelassen|audio weggelassen|sticker weggelassen|gif weggelassen
-dokument weggelassen|kontaktkarte ausgelassen|imagen omitida|video omitido|audio omitido|sticker omitido|gif omitido
-documento omitido|tarjeta de contacto omitida|image absente|vidéo absente|audio omis|sticker omis|gif retiré
-document manquant|fiche contact manquante|imagem ocultada|vídeo omitido|áudio ocultado|figurinha omitida
-cartão do contato omitido|imagem não revelada|vídeo não revelado|ficheiro de áudio não revelado|sticker não revelado
-gif não revelada|documento não revelado|contacto não revelado|immagine omessa|video omesso|audio omesso
-sticker non incluso|gif esclusa|documento omesso|scheda contatto omessa|afbeelding weggelaten|video weggelaten
-audio weggelaten|sticker weggelaten|gif weggelaten|document weggelaten|visitekaartje weggelaten
-изображение отсутствует|видео отсутствует|аудиофайл отсутствует|стикер не добавлен|gif отсутствует
-документ отсутствует|карточка контакта отсутствует|зображення відсутнє|відео відсутнє|аудіо відсутнє
-наклейку не додано|gif-анімацію пропущено|документ пропущено|картка контакту відсутня|obraz pominięty|wideo pominięte
-audio pominięte|pominięto naklejkę|plik gif pominięty|dokument pominięty|pominięta wizytówka kontaktu|obrázek vynechán
-video vynecháno|zvukový soubor vynechán|nálepka vynechána|gif vynechán|dokument vynechán|vizitka vynechána
-obrázok vynechaný|video vynechané|zvuk vynechaný|nálepka vynechaná|gif vynechaný|dokument vynechaný
-karta kontaktu vynechaná|kép küldése sikertelen|videó kihagyva|hang kihagyása|matrica kihagyva|gif fájl kihagyása
-dokumentum kihagyva|névjegykártya kihagyva|imagine omisă|clip video omis|fără audio|gif omis|document omis
-carte de vizită contact omisă|εικόνα παραλείφθηκε|βίντεο παραλείφθηκε|ήχος παραλείφθηκε|αυτοκόλλητο παραλήφθηκε
-παράληψη gif|έγγραφο παραλείφθηκε|η κάρτα επαφής παραλήφθηκε|görüntü dahil edilmedi|video dahil edilmedi
-ses dahil edilmedi|çıkartma dahil edilmedi|gif dahil edilmedi|belge dahil edilmedi|kişi kartı dahil edilmedi
-لم يتم إدراج الصورة|لم يتم إدراج الفيديوهات|لم يتم إدراج المقاطع الصوتية|تم حذف الملصقات|لم يتم إدراج صورة gif
-لم يتم إدراج المستند|لم يتم إدراج بطاقة جهة اتصال|تصویر حذف شد|ویدیو حذف شد|صدا حذف شد|استیکر حذف شد|gif حذف شد
-سند حذف شد|برگ مخاطب حذف شد|התמונה הושמטה|סרטון הווידאו הושמט|קטע קול הושמט|סטיקר הושמט|gif הושמט|מסמך הושמט
-כרטיס איש קשר הושמט|फ़ोटो हटाई गई|वीडियो छोड़ा गया|ऑडियो हटाई गयी|स्टिकर छोड़ा गया|gif छोड़ा गया|डॉक्यूमेंट छोड़ा गया
-कॉन्टैक्ट कार्ड छोड़ा गया|ไม่มีรูปภาพ|วิดีโอถูกลบ|ไม่มีไฟล์เสียง|ไม่มีสติกเกอร์|ละเว้น gif|ละเว้นเอกสาร|บัตรรายชื่อที่ละเว้น
-画像は含まれていません|ビデオは含まれていません|音声は含まれていません|スタンプは含まれていません
-gifは含まれていません|ドキュメントは含まれていません|連絡先カードを省略|이미지 생략됨|비디오 생략됨|오디오 생략됨
-스티커 제외됨|gif 생략됨|문서 생략됨|연락처 카드 생략됨|照片已忽略|图像已忽略|视频已忽略|音频已忽略|贴图已省略
-gif 动态图已被忽略|文档已省略|联系人卡片已忽略|圖片已略去|圖像已省略|影片已略去|影片已省略|音訊已略去|音訊已省略
-貼圖已略去|貼圖已忽略|gif 已略去|gif 圖片已被省略|文件已略去|文件已忽略|聯絡人卡片已略去|聯絡人卡片已省略
-gambar tidak disertakan|video tidak disertakan|audio tidak disertakan|stiker tidak disertakan|gif tidak disertakan
-dokumen tidak disertakan|kartu kontak tidak disertakan|imej tidak dimasukkan|video tidak dimasukkan
-audio tidak dimasukkan|pelekat tidak disertakan|gif tidak dimasukkan|dokumen tidak dimasukkan
-kad kenalan tidak dimasukkan|đã bỏ qua hình ảnh|đã bỏ video|bỏ qua tệp âm thanh|đã bỏ sticker|đã bỏ qua ảnh gif
-đã bỏ qua tài liệu|bỏ qua thẻ liên lạc|bild utesluten|video utesluten|ljud utelslutet|ljud uteslutet|sticker utesluten
-gif utesluten|dokument uteslutet|kontaktkort uteslutet|billede udeladt|video udeladt|lyd udeladt|klistermærke udeladt
-gif udeladt|dokument udeladt|kontaktkort udeladt|bilde ikke inkludert|bilde utelatt|video utelatt|lyd utelatt
-klistremerke utelatt|gif utelatt|utelatt dokument|dokument utelatt|kontaktkort sløyfet|ei kuvaa|videota ei sisällytetä
-äänitiedostoa ei sisällytetä|tarraa ei sisällytetty|gif-animaatio jätetty pois|dokumenttia ei sisällytetä
-yhteystietokortti jätettiin pois
-""")
-)
-
-
-_Placeholder = Literal["deleted", "left out"]
-_PLACEHOLDERS: dict[str, _Placeholder] = {**dict.fromkeys(_LEFT_OUT, "left out"), **dict.fromkeys(_DELETED, "deleted")}
-_BY_ADMIN = "this message was deleted by admin"
-MAX_PLACEHOLDER_CHARACTERS = max(map(len, _PLACEHOLDERS)) + len(_BY_ADMIN)
-
-
-def placeholder_kind(text: str) -> _Placeholder | None:
-    """Whether the text is the app's placeholder for a deleted message or an omitted file."""
-    phrase = text.strip("<>" + _TRAILING_CHARACTERS).casefold()
-    return "deleted" if phrase.startswith(_BY_ADMIN) else _PLACEHOLDERS.get(phrase)
-
 
 # "WhatsApp Chat with Ana.txt", "WhatsApp Chat - Ana.zip" and the same in other languages.
 _CHAT_NAME = _alternatives(r"""

@@ -25,8 +25,8 @@ from appliance.ingest.normalize import normalize, start_session
 from appliance.ingest.pages import MessagePage, pages, without_secrets
 from appliance.ingest.shared_messages import take_out_shared
 from appliance.ingest.side_files import SideFiles
-from appliance.secrets.generic import SecretSpan
 from appliance.secrets.masking import drop_secrets
+from appliance.secrets.personal import SecretSpan
 from appliance.store import (
     attachments,
     chunk_spans,
@@ -162,7 +162,7 @@ def ingest_document(detected: sources.DetectedDocument, context: IngestContext) 
         context.take_in_files(document, context, tally)
     if tally.forgotten:
         skipped = f"skipped {tally.forgotten} message{'' if tally.forgotten == 1 else 's'}"
-        message = f"{skipped} that had been forgotten; use 'ingest --again' to import them"
+        message = f"{skipped} that had been forgotten or deleted; use 'ingest --again' to import them"
         tally.notes.append(InputProblem("", message, harmless=True))
     if not context.dry_run:
         counts = {name: getattr(tally, name) for name in ("messages", "new", "updated", "duplicates")}

@@ -73,6 +73,10 @@ _CLOCK_AFTER = re.compile(
 )
 
 
+_MONTH_AND_DAY = re.compile(r"(?P<month>\d{1,2})-(?P<day>\d{1,2})")
+LEAP_YEARS_APART = 8
+"""The most years between one 29 February and the next."""
+
 Period = tuple[datetime, datetime]
 """From a moment up to but excluding another one, without time zone."""
 
@@ -115,6 +119,35 @@ def read_period(text: str, today: datetime) -> Period | None:
     if found.form in ("bound", "hour"):
         return None
     return max((period for period in found.periods if period[0] <= today), default=None)
+
+
+def read_day(text: str, today: datetime) -> datetime | None:
+    """The day that a text names, with or without its year; None if it names none. Without a year it is the next one to
+    come, or today: "15 March", "03-15", "04.02.", "3月15日"."""
+    text = unicodedata.normalize("NFC", text).strip()
+    if (short := _MONTH_AND_DAY.fullmatch(text)) is not None:
+        month, day = int(short["month"]), int(short["day"])
+    else:
+        expression = next((one for one in find(text, 1) if (one.start, one.end) == (0, len(text))), None)
+        expression = expression or match(text, 0, len(text))
+        if expression is None or (expression.start, expression.end) != (0, len(text)) or expression.first_day:
+            return None
+        if expression.days is not None:
+            return today + expression.days * DAY
+        if expression.month is None or expression.day is None:
+            return None
+        month, day = expression.month, expression.day
+        if expression.year is not None:
+            return _existing(expression.year, month, day)
+    days = (_existing(year, month, day) for year in range(today.year, today.year + LEAP_YEARS_APART + 1))
+    return next((one for one in days if one is not None and one >= today), None)
+
+
+def _existing(year: int, month: int, day: int) -> datetime | None:
+    try:
+        return datetime(year, month, day)
+    except ValueError:
+        return None
 
 
 def _append(

@@ -15,6 +15,7 @@ from string import digits
 from typing import Any, Literal
 
 from appliance.languages import LANGUAGES
+from appliance.languages.calendar_dates import CALENDARS
 from appliance.languages.language import TimeUnit, full_names
 
 # "last" is the one before the present, "this" the present or coming one, "next" the one of next week, and "past" a
@@ -142,6 +143,42 @@ def _expected() -> re.Pattern[str]:
     )
 
 
+_DATES_BY_SIGN = [calendar for calendar in CALENDARS if calendar.month]
+_YEAR_SIGN, _MONTH_SIGN, _DAY_SIGN = (
+    _any(dict.fromkeys(getattr(calendar, field) for calendar in _DATES_BY_SIGN)) for field in ("year", "month", "day")
+)
+_FOREIGN_MONTHS = {
+    name: number + 1
+    for calendar in CALENDARS
+    for number, names in enumerate(calendar.months)
+    for name in names.split("|")
+}
+_FOREIGN_DAYS = {name: days for one in CALENDARS for days, names in one.days.items() for name in names.split("|")}
+_FOREIGN_SPANS = {name: span for one in CALENDARS for span, names in one.spans.items() for name in names.split("|")}
+_SPACED = [
+    name
+    for one in CALENDARS
+    if one.months
+    for names in (*one.days.values(), *one.spans.values())
+    for name in names.split("|")
+]
+_UNSPACED = [name for name in (*_FOREIGN_DAYS, *_FOREIGN_SPANS) if name not in _SPACED]
+_FOREIGN_LEADS = _any(one.leads for one in CALENDARS if one.leads)
+# Digits of any script are numbers here: "٣ مارس ٢٠٢٣".
+_CALENDAR_DATE = re.compile(
+    rf"""
+      (?<!\d)(?:(?P<year>\d{{4}})\s?{_YEAR_SIGN}(?:\s?(?P<month>\d{{1,2}})\s?{_MONTH_SIGN}(?:\s?(?P<day>\d{{1,2}})\s?{_DAY_SIGN})?)?
+      | (?P<month2>\d{{1,2}})\s?{_MONTH_SIGN}\s?(?P<day2>\d{{1,2}})\s?{_DAY_SIGN}
+      | (?P<month3>\d{{1,2}})\s?{_MONTH_SIGN}(?=[にのはを中份에의]))
+    | (?<!\w)(?:(?P<day4>\d{{1,2}})\s+(?:من\s+)?(?P<name4>{_any(_FOREIGN_MONTHS)})
+          (?:،?\s+(?:{_FOREIGN_LEADS}\s+)?(?P<year4>\d{{4}}))?
+      | (?P<name5>{_any(_FOREIGN_MONTHS)})،?\s+(?:{_FOREIGN_LEADS}\s+)?(?P<year5>\d{{4}})
+      | (?P<word>{_any(sorted(_SPACED, key=len, reverse=True))}))(?!\w)
+    | (?P<word2>{_any(sorted(_UNSPACED, key=len, reverse=True))})
+    """,
+    re.VERBOSE,
+)
+
 _LEADS = ("in_month", "this", "last", "before", "until", "since", "after", "early", "middle", "late")
 # A month without a day or a year counts only after one of these words, or before "to" and a month: "may" and "march"
 # are verbs too.
@@ -179,13 +216,35 @@ class TemporalExpression:
 
 def find(text: str, most: int) -> list[TemporalExpression]:
     """Return the first ``most`` expressions of a text, in the order in which they end. No two overlap."""
-    found = [_expression(match) for match in islice(_ANYWHERE.finditer(text), most)]
+    by_sign = () if text.isascii() else _CALENDAR_DATE.finditer(text)
+    dates = [_calendar_date(match) for match in islice(by_sign, most)]
+    found = dates + [
+        expression
+        for match in islice(_ANYWHERE.finditer(text), most)
+        if not _overlaps(expression := _expression(match), dates)
+    ]
     bare = (
         _expression(match, match.start("bare"))
         for match in _BARE.finditer(text)
         if not any(known.start < match.end() and match.start("bare") < known.end for known in found)
     )
     return sorted([*found, *islice(bare, most)], key=lambda expression: expression.end)[:most]
+
+
+def _overlaps(expression: TemporalExpression, others: Iterable[TemporalExpression]) -> bool:
+    return any(other.start < expression.end and expression.start < other.end for other in others)
+
+
+def _calendar_date(found: re.Match[str]) -> TemporalExpression:
+    groups = {name.rstrip(digits): text for name, text in found.groupdict().items() if text}
+    values: dict[str, Any] = {name: int(groups[name]) for name in ("year", "month", "day") if name in groups}
+    if name := groups.get("name"):
+        values["month"] = _FOREIGN_MONTHS[" ".join(name.split())]
+    if (word := " ".join(groups.get("word", "").split())) in _FOREIGN_DAYS:
+        values["days"] = _FOREIGN_DAYS[word]
+    elif word:
+        values["unit"], values["anchor"] = _FOREIGN_SPANS[word]
+    return TemporalExpression(found.start(), found.end(), **values)
 
 
 def match(text: str, at: int, end: int) -> TemporalExpression | None:

@@ -1,8 +1,9 @@
 """Echoes of what is to be erased: near copies, answers that repeat it, summaries and facts that say it elsewhere.
 
 After erasing "The spare keys are with Mrs. Aydın", an assistant's "Saved: spare keys with Mrs. Aydın" would still say
-it. An echo shares rare words with an erased message: a word that many messages have is no evidence. Echoes are offered,
-and erased only when the person says so.
+it. An echo repeats a sentence of an erased message, with a rare word of it: a word that many messages have is no
+evidence, and neither is a message of one or two common words ("ok, thanks"), even where another says the same. Echoes
+are offered, and erased only when the person says so.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
 
+from appliance.formats.placeholders import MAX_CHARACTERS, placeholder_kind
 from appliance.languages import STOP_WORDS
 from appliance.store import archive, facts, lexical, messages, summaries
 from appliance.store.file_search import TextFinder
@@ -35,10 +37,18 @@ MAX_ECHOES = 200
 
 MIN_SHARED_WORDS = 3
 MIN_SHARED_NUMBERED_WORDS = 2
-"""Shared words that make an echo; fewer do if one of them has a digit, as in "the PIN is 4711"."""
+MIN_DIGITS = 3
+"""Shared words that make an echo; fewer do if one of them has so many digits, as in "the PIN is 4711"."""
 
 MIN_SHARE = 0.6
-"""The share of the words of one of both, an erased message or a sentence elsewhere, that the other has too."""
+"""The share of the words of an erased sentence that another one has if it repeats it."""
+
+MIN_OWN_SHARE = 0.25
+"""The share of its own words that a sentence has from the erased one. With less, the words only happen to stand in a
+long text."""
+
+MAX_UNIT_WORDS = 40
+"""A text with no more words is compared as a whole too: it may have other ends of sentences than its copy."""
 
 _WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+|\n+")
@@ -62,10 +72,10 @@ class Echoes:
 
 
 def find_echoes(db: sqlite3.Connection, scope: Scope, erased: Sequence[int]) -> Echoes:
-    """Find what else in a scope says what messages say that are about to go."""
+    """Find what else in a scope says what messages say that are about to go. A placeholder of an app says nothing."""
     erased_keys = set(erased)
-    index = _RareWords(db, erased)
-    found: dict[int, EchoKind] = dict.fromkeys(_variants(db, erased) - erased_keys, "copy")
+    index = _RareWords(db, list(_without_placeholders(db, erased)))
+    found: dict[int, EchoKind] = dict.fromkeys(_variants(db, index.distinctive) - erased_keys, "copy")
     owner = (scope.user_id, scope.namespace)
     candidates = db.execute(
         "SELECT m.id, m.role, m.text FROM message m JOIN session s ON s.id = m.session_id"
@@ -92,6 +102,11 @@ def find_echoes(db: sqlite3.Connection, scope: Scope, erased: Sequence[int]) -> 
     )
 
 
+def _without_placeholders(db: sqlite3.Connection, keys: Sequence[int]) -> Iterator[int]:
+    beginnings = messages.excerpts(db, keys, MAX_CHARACTERS + 1)
+    return (key for key in keys if key not in beginnings or placeholder_kind(beginnings[key].excerpt) is None)
+
+
 def _variants(db: sqlite3.Connection, keys: Collection[int]) -> set[int]:
     """Messages that were linked with these as saying the same in the same or nearly the same words."""
     rows = db.execute(
@@ -115,15 +130,24 @@ def _without_covering(db: sqlite3.Connection, keys: Iterable[int], messages: Col
 
 
 class _RareWords:
-    """The rare words of the erased messages, and what has them. ``messages`` are those that have one."""
+    """The rare words of the erased messages, and what has them.
+
+    Attributes:
+        messages: Those that have a rare word.
+        distinctive: The erased messages that another one can be recognised to repeat.
+    """
 
     def __init__(self, db: sqlite3.Connection, erased: Sequence[int]) -> None:
         self.messages: set[int] = set()
+        self.distinctive: list[int] = []
         self._words_by_text: list[Set[str]] = []
         self._texts_by_stem: dict[str, list[int]] = defaultdict(list)
+        self._units: list[Set[str]] = []
+        self._units_by_stem: dict[str, list[int]] = defaultdict(list)
         counted: dict[str, bool] = {}
         erased_keys = set(erased)
-        for (text,) in db.execute(f"SELECT text FROM message WHERE id IN {JSON_KEYS_SQL}", (json_keys(erased),)):
+        rows = db.execute(f"SELECT id, text FROM message WHERE id IN {JSON_KEYS_SQL}", (json_keys(erased),))
+        for key, text in rows:
             words = _content_words(text)
             for stem, word in words.items():
                 if stem not in counted and len(counted) < MAX_WORDS:
@@ -132,6 +156,13 @@ class _RareWords:
                 for stem in rare:
                     self._texts_by_stem[stem].append(len(self._words_by_text))
                 self._words_by_text.append(words.keys())
+                units = [unit for unit in _units(text, words.keys()) if _is_distinctive(unit)]
+                for unit in units:
+                    for stem in unit & set(rare):
+                        self._units_by_stem[stem].append(len(self._units))
+                    self._units.append(unit)
+                if units or _is_distinctive(words.keys()):
+                    self.distinctive.append(key)
 
     def _is_rare(self, db: sqlite3.Connection, word: str, erased: Set[int]) -> bool:
         query = "SELECT rowid FROM message_fts WHERE message_fts MATCH ? LIMIT ?"
@@ -151,26 +182,38 @@ class _RareWords:
                 yield key, role, text
 
     def is_echoed_by(self, text: str) -> bool:
-        """Whether a text, or a sentence of it, says much of what one of the erased messages says."""
-        return any(self._is_echo(_content_words(part).keys()) for part in (text, *_SENTENCE_END.split(text)))
+        """Whether a text, or a sentence of it, repeats one of the erased messages or a sentence of it."""
+        return any(map(self._is_echo, _units(text, _content_words(text).keys())))
 
     def has_all_of(self, value: str) -> bool:
         """Whether one of the erased messages has all words of a value, a rare one among them."""
         words = _content_words(value).keys()
-        return any(words <= self._words_by_text[text] for text in self._having_a_rare_word(words))
-
-    def _having_a_rare_word(self, words: Set[str]) -> set[int]:
-        return {text for word in words for text in self._texts_by_stem.get(word, ())}
+        texts = {text for word in words for text in self._texts_by_stem.get(word, ())}
+        return any(words <= self._words_by_text[text] for text in texts)
 
     def _is_echo(self, words: Set[str]) -> bool:
-        return any(_shares_enough(words, self._words_by_text[text]) for text in self._having_a_rare_word(words))
+        units = {unit for word in words for unit in self._units_by_stem.get(word, ())}
+        return any(_repeats(words, self._units[unit]) for unit in units)
 
 
-def _shares_enough(words: Set[str], erased: Set[str]) -> bool:
+def _repeats(words: Set[str], erased: Set[str]) -> bool:
     shared = words & erased
-    has_number = any(character.isdigit() for word in shared for character in word)
-    least = MIN_SHARED_NUMBERED_WORDS if has_number else MIN_SHARED_WORDS
-    return len(shared) >= min(least, len(erased)) and len(shared) >= MIN_SHARE * min(len(words), len(erased))
+    return (
+        _is_distinctive(shared) and len(shared) >= MIN_SHARE * len(erased) and len(shared) >= MIN_OWN_SHARE * len(words)
+    )
+
+
+def _is_distinctive(words: Set[str]) -> bool:
+    """Whether words are enough to recognise what has them."""
+    has_number = any(sum(map(str.isdigit, word)) >= MIN_DIGITS for word in words)
+    telling = [word for word in words if not (word.isdigit() and len(word) < MIN_DIGITS)]  # "10" and "04" are in much
+    return len(telling) >= (MIN_SHARED_NUMBERED_WORDS if has_number else MIN_SHARED_WORDS)
+
+
+def _units(text: str, words: Set[str]) -> list[Set[str]]:
+    """The words of each sentence of a text, and ``words``, those of the whole, if it is short."""
+    sentences = [_content_words(sentence).keys() for sentence in _SENTENCE_END.split(text)]
+    return [*sentences, *([words] if len(sentences) > 1 and len(words) <= MAX_UNIT_WORDS else [])]
 
 
 def _content_words(text: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
@@ -77,20 +77,38 @@ def _digest(content: bytes) -> bytes:
     return blake2b(content, digest_size=16).hexdigest().encode()
 
 
+def files(folder: Path) -> set[Path]:
+    """Return the files with kept texts, also half-written ones."""
+    return set(paths.files(folder)) if folder.is_dir() else set()
+
+
+def discard(folder: Path, unneeded: Iterable[Path]) -> None:
+    """Overwrite and delete the texts of an erasure that did not happen, and the folder if it is empty then."""
+    with suppress(OSError):
+        for path in unneeded:
+            _overwrite(path)
+        folder.rmdir()
+
+
 def discard_all(folder: Path) -> None:
     """Overwrite and delete the kept texts of all receipts."""
     if not folder.is_dir():
         return
     for path in paths.files(folder):
-        descriptor = os.open(path, os.O_WRONLY)
-        try:
-            os.pwrite(descriptor, bytes(os.fstat(descriptor).st_size), 0)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        path.unlink()
+        _overwrite(path)
     shutil.rmtree(folder)
     paths.sync_folder(folder.parent)
+
+
+def _overwrite(path: Path) -> None:
+    """Overwrite a file and delete it."""
+    descriptor = os.open(path, os.O_WRONLY)
+    try:
+        os.pwrite(descriptor, bytes(os.fstat(descriptor).st_size), 0)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    path.unlink()
 
 
 def _path(folder: Path, key: int) -> Path:

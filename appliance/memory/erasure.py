@@ -46,6 +46,19 @@ _SELECT_RECEIPTS = "SELECT id, at, state, counts, proof FROM erasure"
 def erase(
     database: Database, preview: ErasurePreview, erasing: Path, own_name: NameOfOwner = lambda scope: ""
 ) -> tuple[int, ErasedTexts]:
+    """Take the messages of a preview out of the database for good, as ``_erase`` does. If that fails, because the disk
+    is full for instance, nothing is erased, and no texts of it are kept either."""
+    before = erased_texts.files(erasing)
+    try:
+        return _erase(database, preview, erasing, own_name)
+    except Exception:
+        erased_texts.discard(erasing, erased_texts.files(erasing) - before)
+        raise
+
+
+def _erase(
+    database: Database, preview: ErasurePreview, erasing: Path, own_name: NameOfOwner
+) -> tuple[int, ErasedTexts]:
     """Take the messages of a preview out of the database for good. ``erasing`` is the folder of unfinished erasures,
     ``own_name`` what the settings call the person of a scope.
 
@@ -141,6 +154,19 @@ def _source_keys(db: sqlite3.Connection, keys: Collection[int]) -> list[int]:
 def open_receipts(db: sqlite3.Connection) -> list[int]:
     """Return the keys of the open receipts: files of the home may still hold traces of what they erased."""
     return [key for (key,) in db.execute("SELECT id FROM erasure WHERE state = 'open' ORDER BY id")]
+
+
+def unfinished(db: sqlite3.Connection, erasing: Path) -> str:
+    """Say that erasures are not finished, or left something behind, and what finishes them; empty if none."""
+    if count := len(open_receipts(db)):
+        forgets = "a forget is" if count == 1 else f"{count} forgets are"
+        return f"{forgets} not finished, and files may hold traces: 'appliance reindex --pending' finishes this"
+    if erasing.is_dir():
+        return (
+            "the texts of a forget that did not happen are still in the folder 'erasing': 'appliance reindex --pending'"
+            " removes them"
+        )
+    return ""
 
 
 def last_at(db: sqlite3.Connection) -> int | None:

@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -18,8 +19,8 @@ import msgspec
 
 from appliance.errors import NotFound, UsageError
 from appliance.memory.echoes import Echoes, find_echoes
-from appliance.store import archive, authors, documents, lexical, messages, profiles, sessions, statements
-from appliance.store.author_selection import AuthorSelection, is_exact, missing_author, resolve_authors
+from appliance.store import archive, authors, documents, lexical, messages, profiles, sessions, spellings, statements
+from appliance.store.author_selection import AuthorSelection, is_exact, missing_whole_name, resolve_authors
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.types import ROLES, ErasurePreview, Filters, Scope
 
@@ -33,8 +34,8 @@ class Selection:
         source: A format's name or a file's path.
         query: Words as they stand.
         title: Words of the titles of sessions.
-        author: A person, or the name of an author or a part of it; see ``author_selection``.
-        author_name: The name of an author as it is written, or a part of it.
+        author: A person, or the whole name of an author; see ``author_selection``.
+        author_name: The whole name of an author as it is written.
         since, until: A time range in microseconds since 1970; messages without a time are not in it.
         everything: Without any of the others, the whole scope, with its facts and its sessions without messages.
         with_echoes: Also what else says it; see ``memory.echoes``.
@@ -62,7 +63,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     """Return the messages of a scope that are meant, and what goes with them.
 
     Raises:
-        UsageError: Nothing is named, or the query has frequent words only.
+        UsageError: Nothing is named, the query has frequent words only, or several people have the author's name.
         NotFound: The scope has no such message or session, or nothing from such a source.
     """
     if not (selection.is_narrowed or selection.everything):
@@ -89,11 +90,16 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     if selection.query:
         found = find_words(db, scope, selection.query)
         narrow(found.all_messages)
-    meant = resolve_authors(db, scope, [selection.author]) if selection.author else AuthorSelection()
+    # Parts of a name would erase the messages of others: "Jane" is in "Jungle Jane".
+    meant = resolve_authors(db, scope, [selection.author], whole=True) if selection.author else AuthorSelection()
+    if meant.ambiguous:
+        raise UsageError(
+            f"{meant.ambiguous[0]}.", hint="Give the id of one of them; 'appliance people show ID' says who it is."
+        )
     if selection.author:
         narrow(_messages_of(db, scope, meant, selection.author))
     if selection.author_name:
-        narrow(_messages_by(db, scope, selection.author_name))
+        narrow(_messages_by(db, scope, selection.author_name, authors.has_whole_name))
     for condition, bound in (("m.at >= ?", selection.since), ("m.at < ?", selection.until)):
         if bound is not None:
             parts.append(condition)
@@ -108,6 +114,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
             hint="Name a format, as 'appliance sessions' shows it, or the path of a file.",
         )
     written_as = Counter(row.author for row in rows) if selection.author or selection.author_name else Counter[str]()
+    missing = [*meant.missing, *([selection.author_name] if selection.author_name else [])]
     everything = not selection.is_narrowed
     echoes = Echoes() if everything else find_echoes(db, scope, [row.key for row in rows])
     echo_facts: Collection[int] = ()
@@ -144,10 +151,18 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         named_facts=tuple(sorted(named_facts)),
         echoes=echoes.listed(),
         summaries=echoes.summaries if selection.with_echoes else (),
+        found_elsewhere=_found_elsewhere(found, keys),
         contacts=tuple(contacts),
         authors=dict(written_as.most_common()),
-        notes=(*meant.ambiguous, *(missing_author(db, scope, name) for name in meant.missing if not rows)),
+        notes=tuple(missing_whole_name(db, scope, name) for name in missing if not rows),
     )
+
+
+def _found_elsewhere(found: FoundWords, keys: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    """The messages that have the words somewhere else than in their text, each with the places."""
+    text = found.messages.get("text", set())
+    places = ((key, tuple(place for place, having in found.messages.items() if key in having)) for key in keys)
+    return {key: those for key, those in places if those and key not in text}
 
 
 class _MessageRow(NamedTuple):
@@ -218,17 +233,19 @@ class FoundWords:
 
 
 def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
-    """Look for words as they stand, without case, in everything of a scope that somebody wrote.
+    """Look for words as they stand, without case and in any spelling, in everything of a scope that somebody wrote.
 
     Raises:
         UsageError: The query has frequent words only.
     """
-    text = lexical.containing_phrases(db, [query], Filters(scope, roles=ROLES), sys.maxsize)
-    if text is None:
+    has_words, filters = spellings.matcher(query), Filters(scope, roles=ROLES)
+    spelled = [
+        lexical.containing_phrases(db, [words], filters, sys.maxsize, has_words) for words in spellings.spellings(query)
+    ]
+    if spelled[0] is None:
         raise UsageError(
             f"{query!r} has only frequent words.", hint="Use more words, or name the messages by their ids."
         )
-    words = lexical.fold(query)
     owner = (scope.user_id, scope.namespace)
     sessions_sql = "FROM session s WHERE s.user_id = ? AND s.namespace = ?"
     messages_sql = "FROM message m JOIN session s ON s.id = m.session_id WHERE s.user_id = ? AND s.namespace = ?"
@@ -239,23 +256,21 @@ def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
         return {
             key
             for key, *columns in db.execute(sql, owner)
-            if any(words in lexical.fold(text) for column in filter(None, columns) for text in texts_of(column))
+            if any(has_words(text) for column in filter(None, columns) for text in texts_of(column))
         }
 
     # A title that was found in what was said stands for the message that says it.
     titled = containing(f"SELECT s.id, s.title {sessions_sql} AND s.titled <> 'found'")
     about = containing(f"SELECT s.id, s.metadata {sessions_sql} AND s.metadata <> '{{}}'", _metadata_texts)
     facts = containing("SELECT id, text, value FROM fact WHERE user_id = ? AND namespace = ?")
-    files = [
-        key for key, path in db.execute("SELECT id, path FROM source") if words in lexical.fold(PurePath(path).name)
-    ]
+    files = [key for key, path in db.execute("SELECT id, path FROM source") if has_words(PurePath(path).name)]
     # The full text leads neither to what a session withholds from others, nor to what has expired or is archived.
     hidden_sql = "(s.storage_scope <> 'all' OR s.expires_at IS NOT NULL)"
     hidden = containing(f"SELECT m.id, m.text {messages_sql} AND {hidden_sql}")
     by_place = {
-        "text": {*text, *hidden, *archive.containing(db, scope, query)},
+        "text": {*chain.from_iterable(filter(None, spelled)), *hidden, *archive.containing(db, scope, has_words)},
         "earlier versions": containing(f"SELECT m.id, r.text {revisions_sql}"),
-        "authors": _messages_by(db, scope, query),
+        "authors": _messages_by(db, scope, query, lambda author, name: has_words(author)),
         "titles": set(messages_of(db, titled)),
         "metadata": {
             *messages_of(db, about),
@@ -276,11 +291,11 @@ def _existing_files(db: sqlite3.Connection, rows: Sequence[_MessageRow], session
 
 
 def sessions_by_title(db: sqlite3.Connection, scope: Scope, title: str) -> set[int]:
-    """Return the sessions of a scope whose title contains these words, without case."""
-    words = lexical.fold(title)
+    """Return the sessions of a scope whose title contains these words, without case and in any spelling."""
+    has_words = spellings.matcher(title)
     query = "SELECT id, title FROM session WHERE user_id = ? AND namespace = ? AND title IS NOT NULL"
     rows = db.execute(query, (scope.user_id, scope.namespace))
-    return {key for key, found in rows if words in lexical.fold(found)}
+    return {key for key, found in rows if has_words(found)}
 
 
 def _messages_of(db: sqlite3.Connection, scope: Scope, meant: AuthorSelection, name: str) -> set[int]:
@@ -298,11 +313,13 @@ def _messages_of(db: sqlite3.Connection, scope: Scope, meant: AuthorSelection, n
                 f" WHERE s.user_id = ? AND s.namespace = ? AND {by_author}"
             )
             keys.update(key for (key,) in db.execute(sql, (*owner, *values)))
-    return keys if is_exact(name) and not meant.is_empty else keys | _messages_by(db, scope, name)
+    if is_exact(name) and not meant.is_empty:
+        return keys
+    return keys | _messages_by(db, scope, name, authors.has_whole_name)
 
 
-def _messages_by(db: sqlite3.Connection, scope: Scope, name: str) -> set[int]:
-    """The messages whose author, now or earlier, has this name or this part of a name."""
+def _messages_by(db: sqlite3.Connection, scope: Scope, name: str, has_name: Callable[[str, str], bool]) -> set[int]:
+    """The messages whose author, now or earlier, has this name, as ``has_name`` compares an author and a name."""
     owner = (scope.user_id, scope.namespace)
     keys: set[int] = set()
     for table, key in (("message", "m.id"), ("revision", "m.message_id")):
@@ -312,7 +329,7 @@ def _messages_by(db: sqlite3.Connection, scope: Scope, name: str) -> set[int]:
         )
         written = [author for (author,) in db.execute(f"SELECT DISTINCT m.author {of_scope}", owner) if author]
         for author in written:
-            if authors.is_named(author, name):
+            if has_name(author, name):
                 keys.update(
                     found for (found,) in db.execute(f"SELECT {key} {of_scope} AND m.author = ?", (*owner, author))
                 )

@@ -6,6 +6,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from appliance import requests as r
@@ -72,6 +73,9 @@ class SessionContext:
     wake_workers: Callable[[], None]
     working_memory: WorkingMemory
     publish: Callable[[Event], None] = lambda event: None
+
+
+_delete_for_good = partial(deletion.delete, for_good=True)
 
 
 class SessionService:
@@ -276,7 +280,7 @@ class SessionService:
 
     def delete(self, request: r.DeleteSessionRequest) -> RemovalResult:
         """See ``DeleteSessionRequest``."""
-        return self._remove(request.session_id, deletion.delete, request.dry_run)
+        return self._remove(request.session_id, _delete_for_good, request.dry_run)
 
     # --- in the background ----------------------------------------------------------------------------
 
@@ -345,7 +349,7 @@ class SessionService:
             sessions.require(tx, key)
             removed = remove(tx, key)
         if not dry_run:
-            self._publish_deletion(sessions.public_id(key), removed, sessions=int(remove is deletion.delete))
+            self._publish_deletion(sessions.public_id(key), removed, sessions=int(remove is _delete_for_good))
             self._context.wake_workers()
         return removed
 

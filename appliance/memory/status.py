@@ -13,7 +13,7 @@ from typing import Any, get_args
 import msgspec
 
 from appliance.errors import EmbeddingApiError, IndexUnavailable
-from appliance.memory.erasure import open_receipts
+from appliance.memory.erasure import unfinished
 from appliance.paths import Home, file_stats
 from appliance.runtime.decoding import decode
 from appliance.runtime.metrics import Metrics, resident_memory
@@ -34,11 +34,14 @@ from appliance.store import (
 from appliance.store.backup import catalogue
 from appliance.store.damage import DamagedRow
 from appliance.store.generation_states import ACTIVE_SQL, Generation
-from appliance.store.room import allocated_bytes
+from appliance.store.room import allocated_bytes, free_bytes, megabytes
 from appliance.timestamps import iso_from_microseconds
 from appliance.types import Histogram, IndexStatus
 
 MAX_NAMED_DAMAGES = 5  # of the damaged messages, in the line about health
+MIN_FREE_BYTES = 25_000_000
+"""With less room on the disk, an index can't be made and its log can't grow."""
+
 MAX_LISTED_FAILURES = 100  # of the files that could not be read, the latest first
 
 
@@ -64,6 +67,9 @@ def status(
     file_counts = watched_files.counts(db)
     chunk_counts = chunks.counts(db)
     chunk_count = chunk_counts.get(generation.id, 0) if generation else 0
+    if generation and not pending and index and index.place == "embedded":
+        # A restored home has no index. Opening it, which queues every chunk, would be too slow for a status.
+        pending = 0 if generations.index_path(home, generation.id).is_dir() else chunk_count
     failures = watched_files.failures(db, MAX_LISTED_FAILURES)
     troubles = [
         *_damage_troubles(damaged),
@@ -73,6 +79,9 @@ def status(
             is_index_away=bool(index and index.trouble),
         ),
     ]  # fmt: skip
+    if unread := sum(file_counts.get(state, 0) for state in ("failed", "partial")):
+        files = "1 file was" if unread == 1 else f"{unread:,} files were"
+        troubles.append(f"{files} not read completely")
     file_sizes = {
         "database": [*_stats(*home.root.glob("recall.db*"))],
         "vectors": [*file_stats(home.vectors)],
@@ -194,12 +203,13 @@ def _troubles(
     is_waiting = isinstance(indexing_error, EmbeddingApiError) or (
         is_index_away and isinstance(indexing_error, IndexUnavailable)
     )
+    if (free := free_bytes(home.root)) < MIN_FREE_BYTES:
+        yield f"the disk of {home.root} is full: {megabytes(free)} are free; make room there"
     is_stopped = indexing_error is not None and not is_waiting
     if is_stopped:
         yield f"embedding stopped: {indexing_error}"
-    if unfinished := len(open_receipts(db)):
-        forgets = "a forget is" if unfinished == 1 else f"{unfinished} forgets are"
-        yield f"{forgets} not finished, and files may hold traces: 'appliance reindex --pending' finishes this"
+    if trouble_of_erasures := unfinished(db, home.erasing):
+        yield trouble_of_erasures
     if generation is not None and _is_ledger_truncated(home, db, generation):
         yield "vectors are missing: 'appliance reindex --vectors' computes them again; no message is lost"
     if generation is not None and generation.model != configured and not _is_former_default(generation, configured):

@@ -88,7 +88,7 @@ from appliance.requests.people import (
     SplitPersonRequest,
     UndoPeopleRequest,
 )
-from appliance.requests.searching import ContextRequest, MessageRequest, SearchRequest, VariantsRequest
+from appliance.requests.searching import ContextRequest, MessageRequest, SearchRequest, VariantsRequest, VersionsRequest
 from appliance.requests.secrets import ListSecretsRequest, ScanSecretsRequest
 from appliance.requests.sessions import (
     AddMessageRequest,
@@ -217,6 +217,7 @@ __all__ = [
     "UntagSessionRequest",
     "VariantsRequest",
     "VerifyRequest",
+    "VersionsRequest",
     "WarmUpRequest",
     "WatchRequest",
     "WatchedFilesRequest",

@@ -331,9 +331,10 @@ class PreviewErasureRequest(Request[ErasurePreview]):
         query: Words as they stand, in messages and their earlier versions, authors, titles, metadata, names of files
             and facts; the preview says in which (``found_in``).
         title: Words of the titles of conversations.
-        author: A person's id ("p3"), "me", or a name, part of a name, address or number, as in a search: everything
-            that this person wrote under any name; the preview lists the names (``authors``).
-        author_name: An author's name as it is written, or a part of it, also where several people have it.
+        author: A person's id ("p3"), "me", or a whole name, address or number, without case and accents: everything
+            that this person wrote under any name; the preview lists the names (``authors``). A part of a name means
+            no one, other than in a search.
+        author_name: An author's whole name as it is written, also where several people have it.
         since: Only messages from this day or time on: ISO 8601, or words such as "last week" or "March 2024".
         until: Only messages up to this time, or to the end of this day.
         everything: All of the user's messages, if nothing else is named.
@@ -343,7 +344,8 @@ class PreviewErasureRequest(Request[ErasurePreview]):
         namespace: The namespace within that memory.
 
     Raises:
-        UsageError: Nothing is named, or the words are too frequent to look up.
+        UsageError: Nothing is named, the words are too frequent to look up, or several people have the author's
+            name: the error lists them.
         NotFound: The user has no such message or session, or nothing from such a source.
     """
 

@@ -157,7 +157,7 @@ class OnThisDayRequest(Request[list[Anniversary]]):
     """List what was said on this day in earlier years, by session; the latest year first.
 
     Args:
-        day: The day, as ISO 8601; by default today. Its own year is not listed.
+        day: The day, as ISO 8601 or in words ("15 March"); by default today. Its own year is not listed.
         user_id: Whose; by default the configured user's.
         namespace: The namespace within that user's memory.
         limit: The most messages of one session and year.

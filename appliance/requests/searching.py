@@ -8,7 +8,7 @@ from datetime import date
 from typing import ClassVar
 
 from appliance.requests.base import Request
-from appliance.types import Contained, Context, HitOrder, Hits, Message, Mode, Role, Window
+from appliance.types import Contained, Context, HitOrder, Hits, Message, MessageVersion, Mode, Role, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +159,22 @@ class MessageRequest(Request[Message]):
     """
 
     name: ClassVar[str] = "message"
+
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsRequest(Request[list[MessageVersion]]):
+    """List the earlier forms of a message that was edited or corrected, the first one first.
+
+    Args:
+        reference: The message's id or external id.
+
+    Raises:
+        NotFound: There is no such message.
+    """
+
+    name: ClassVar[str] = "versions"
 
     reference: str
 

@@ -348,7 +348,8 @@ class ClearSessionRequest(Request[RemovalResult]):
 
 @dataclass(frozen=True, slots=True)
 class DeleteSessionRequest(Request[RemovalResult]):
-    """Remove a session with all of its messages, as ``clear`` does.
+    """Remove a session with all of its messages, as ``clear`` does. Ingesting its export again does not bring them
+    back, unless it is told to bring back what was forgotten (``again``).
 
     Args:
         dry_run: Only report what would be removed.

@@ -74,6 +74,20 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.messages)
 
+    def select(self, rows: Rows) -> Candidates:
+        """These rows alone, in their order."""
+        return replace(
+            self,
+            messages=self.messages[rows],
+            roles=[self.roles[row] for row in rows.tolist()],
+            authors=[self.authors[row] for row in rows.tolist()],
+            times=self.times[rows],
+            sessions=self.sessions[rows],
+            spans=self.spans[rows],
+            scores={leg: column[rows] for leg, column in self.scores.items()},
+            ranks={leg: column[rows] for leg, column in self.ranks.items()},
+        )
+
     def legs(self, row: int) -> dict[str, dict[str, float | int | None]]:
         """The score and rank of a candidate in each leg."""
         by_leg = {
@@ -190,7 +204,8 @@ def _ranks(proposed: Sequence[int], row_of: Mapping[int, int], count: int) -> Co
 def from_text(db: sqlite3.Connection, query: str, filters: Filters, generation: int | None) -> Candidates:
     """The messages that FTS5 finds: among those in a generation's outbox, or among all if ``generation`` is None.
 
-    The score serves for both lexical legs, because an answer often stands next to the message with the query's words.
+    As in the index, a message has a score for its own words, and one that counts its neighbours' too, because an answer
+    often stands next to the message with the query's words.
     """
     limit = LEG_POOL_SIZE if generation is None else PENDING_POOL_SIZE
     found = lexical.search(db, query, filters, limit, pending_in=generation)
@@ -198,7 +213,7 @@ def from_text(db: sqlite3.Connection, query: str, filters: Filters, generation: 
 
 
 def _of_text(db: sqlite3.Connection, found: Sequence[lexical.TextHit], ranks: Sequence[int]) -> Candidates:
-    bm25 = np.array([hit.score for hit in found])
+    own, window = np.array([hit.own_score for hit in found]), np.array([hit.score for hit in found])
     return Candidates(
         messages=np.array([hit.message for hit in found], np.int64),
         roles=[hit.role for hit in found],
@@ -206,7 +221,7 @@ def _of_text(db: sqlite3.Connection, found: Sequence[lexical.TextHit], ranks: Se
         times=_times([hit.at for hit in found]),
         sessions=np.array([hit.session for hit in found], np.int64),
         spans=np.full((len(found), 2), -1, np.int64),
-        scores={"own": bm25, "window": bm25},
+        scores={"own": own, "window": window},
         ranks={"text": np.array(ranks, np.float64)} if ranks else {},
         duplicate_groups=variants.group_heads(db, [hit.message for hit in found]),
     )

@@ -28,6 +28,7 @@ from appliance.retrieval.resources import ParsedQuery, SearchResources
 from appliance.retrieval.time_ranges import unambiguous, within
 from appliance.store import chunks, lexical, literals, messages
 from appliance.store.index import sparse
+from appliance.store.scripts import fold_digits
 
 MIN_CONFIDENCE = 0.12
 """The confidence of the best hit from which on a search has found something. It is low: hits for nothing do less harm
@@ -84,6 +85,12 @@ each other, so it is set to -3."""
 BY_WORDS: Mapping[str, float] = {"own_words": 5.1, "near_words": 4.0, "by_others": -3.0, "length": 2.15, "bias": -8.2}
 """The weights where there are no cosines, or none that can be compared."""
 
+UNKNOWN_WORDS = "unknown_words"
+"""The feature of a query in words that the model does not know: the share of them that each candidate has, less 1."""
+
+ALL_WORDS = 0.95
+"""The most confidence in a message that has all such words: its meaning has no say."""
+
 MISSING_PHRASE_LOGIT = -3.0
 """What it counts that no message has what the query wants letter by letter: what stands in quotation marks, or a name
 of code. A phrase of frequent words alone is not looked up: with all its words in one message, it is still found."""
@@ -139,7 +146,14 @@ def judge(
     has_cosines = "dense" in candidates.scores and not np.isnan(candidates.scores["dense"]).all()
     calibration = CALIBRATIONS.get(resources.model) if has_cosines else None
     evidence = gather_evidence(resources, parsed, candidates, ranking, rows)
-    logit = _weigh(evidence, calibration.weights if calibration is not None else BY_WORDS)
+    weights = calibration.weights if calibration is not None else BY_WORDS
+    if UNKNOWN_WORDS in ranking.values:
+        shares = 1.0 + ranking.values[UNKNOWN_WORDS]
+        evidence = {**evidence, "own_words": float(shares[rows].max()), "near_words": float(shares[best])}
+        weights = BY_WORDS
+    logit = _weigh(evidence, weights)
+    if UNKNOWN_WORDS in ranking.values:
+        logit = min(logit, _log_odds(ALL_WORDS))
     if ranking.values["quoted"][best] or ranking.values["period"][best]:
         logit = max(logit, _log_odds(CERTAIN))
     else:
@@ -184,7 +198,7 @@ def _mention_time(resources: SearchResources, keys: Sequence[int], times: Sequen
 
 def _has_keywords(parsed: ParsedQuery) -> bool:
     """Whether a query is a few words to look up, and not a question."""
-    return 0 < len(_content_words(parsed)) <= MAX_KEYWORDS and not asks(parsed.query.text)
+    return 0 < len(content_words(parsed)) <= MAX_KEYWORDS and not asks(parsed.query.text)
 
 
 def _answers(parsed: ParsedQuery, candidates: Candidates, ranking: Ranking, selection: DiverseSelection) -> Rows:
@@ -258,7 +272,7 @@ def _coverage(
 ) -> tuple[Column, Column]:
     """The share of the query's words, weighted by rarity, that each message has, and that it, its neighbours or the
     title of the first one's session have. The words of an author's name count as the message's."""
-    rarity = _rarity(resources, _content_words(parsed))
+    rarity = _rarity(resources, content_words(parsed))
     total = sum(rarity.values())
     texts = {key: one.excerpt for key, one in adjacent.excerpts.items()}
     for key, text in messages.texts(resources.db, adjacent.keys).items():
@@ -285,10 +299,10 @@ def _title_terms(resources: SearchResources, candidates: Candidates, rows: Rows)
 
 def _terms(author: str | None, text: str) -> Collection[int]:
     """The terms of a message in the index, with those of its author's name."""
-    return sparse.encode_document(f"{author or ''} {text}".replace("\0", " "), "own").indices
+    return sparse.encode_document(fold_digits(f"{author or ''} {text}").replace("\0", " "), "own").indices
 
 
-def _content_words(parsed: ParsedQuery) -> Sequence[str]:
+def content_words(parsed: ParsedQuery) -> Sequence[str]:
     """The words without the function words of their language and without those that name a time, if there are
     others."""
     language = max(LANGUAGES, key=lambda one: sum(word in one.function_words for word in parsed.words))
@@ -309,6 +323,6 @@ def _rarity(resources: SearchResources, words: Sequence[str]) -> Mapping[int, fl
     found: dict[int, float] = {}
     for word, rarities in zip(words, of_pieces, strict=True):
         rarity = max(MIN_RARITY, float(rarities.max(initial=0.0)))
-        for term in sparse.encode_query(word).indices:
+        for term in sparse.encode_query(fold_digits(word)).indices:
             found[term] = max(found.get(term, 0.0), rarity)
     return found

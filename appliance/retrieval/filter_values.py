@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from appliance import timestamps
 from appliance.languages import author_questions
 from appliance.requests import SearchRequest
-from appliance.store import authors, people, people_figures, session_listing, tags
+from appliance.store import authors, lexical, people, people_figures, session_listing, tags
 from appliance.store.author_selection import missing_author, most_similar, resolve_authors
-from appliance.types import Scope
+from appliance.types import Filters, Scope
 
 MAX_LISTED_VALUES = 6
 """How many sources a note lists where none is similar."""
@@ -90,6 +91,26 @@ def missing_values(
                 yield f"no tag {tag!r}; {_proposal(tag, listed) or _listing(listed, 'nothing is tagged')}"
     for name in missing_authors:
         yield missing_author(db, scope, name)
+
+
+def dates_note(db: sqlite3.Connection, filters: Filters) -> str | None:
+    """How many messages the dates of a filter leave out, and which dates these are: "last week" may be another one than
+    meant. None if they leave out none, or if there is nothing else to find."""
+    if filters.since is None and filters.until is None:
+        return None
+    inside, everywhere = (
+        lexical.count_filtered(db, one) for one in (filters, replace(filters, since=None, until=None))
+    )
+    if inside == everywhere:
+        return None
+    since = "" if filters.since is None else f" from {_moment(filters.since)}"
+    until = "" if filters.until is None else f" until before {_moment(filters.until)}"
+    return f"The dates{since}{until} leave out {everywhere - inside:,} of {everywhere:,} messages."
+
+
+def _moment(microseconds: int) -> str:
+    text = timestamps.from_microseconds(microseconds).strftime("%Y-%m-%d %H:%M")
+    return text.removesuffix(" 00:00")
 
 
 def _proposal(value: str, known: Iterable[str]) -> str:

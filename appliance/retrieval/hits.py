@@ -10,9 +10,8 @@ from appliance.retrieval.candidates import Column
 from appliance.retrieval.listing import Listed, RankedSearch
 from appliance.retrieval.ranking import contributions
 from appliance.retrieval.snippet import snippet
-from appliance.store import archive, conversation_time, lexical, messages, neighbours, sessions, variants
+from appliance.store import archive, lexical, messages, neighbours, sessions, variants
 from appliance.store.messages import MessageRow
-from appliance.store.sql import from_json
 from appliance.types import Hit, Message, Source
 from appliance.types.documents import document_page
 
@@ -32,6 +31,7 @@ def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -
     hits = []
     for rank, (one, message) in enumerate(zip(listed, shown, strict=True), first_rank):
         head, why = heads[message.session_id], whys[one.message]
+        whole = messages.to_message(message)
         hits.append(
             Hit(
                 rank=rank,
@@ -49,8 +49,9 @@ def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -
                 source=Source(head.format, paths.get(message.source_id) if message.source_id else None),
                 tier="archived" if message.id in archived else "hot",
                 why=why,
-                time="conversation" if conversation_time.is_marked(message.metadata) else "message",
-                document=document_page(from_json(message.metadata)) if '"document"' in message.metadata else None,
+                time=whole.time,
+                corrected=whole.corrected,
+                document=document_page(whole.metadata) if '"document"' in message.metadata else None,
             )
         )
     return hits

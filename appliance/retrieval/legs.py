@@ -27,6 +27,7 @@ from appliance.retrieval.time_ranges import TimeRange
 from appliance.store import chunks, lexical, literals, messages, variants
 from appliance.store.index.protocol import LegQuery, VectorIndex
 from appliance.store.index.tiers import TieredIndex
+from appliance.store.scripts import other_digits
 from appliance.types import Filters
 
 NARROWED_POOL_SIZE = 20
@@ -90,6 +91,7 @@ def _leg_queries(search_query: SearchQuery, embedded: EmbeddedQuery | None, note
     text = lexical.shorten_query(search_query.text)
     if text != search_query.text and LEXICAL_LEGS & search_query.legs:
         notes.append(f"the query is long: words after the first {lexical.MAX_QUERY_WORDS} count by meaning only")
+    text = " ".join([text, *other_digits(text)])
     if "own" in search_query.legs:
         yield LegQuery("own", text=text)
     if "window" in search_query.legs:

@@ -17,9 +17,10 @@ import numpy as np
 
 from appliance.retrieval import archive_search
 from appliance.retrieval.candidates import Candidates
-from appliance.retrieval.confidence import Confidence
+from appliance.retrieval.confidence import MIN_CONFIDENCE, Confidence
 from appliance.retrieval.diversify import DiverseSelection
 from appliance.retrieval.legs import LEXICAL_LEGS
+from appliance.retrieval.placeholders import drop_placeholders
 from appliance.retrieval.ranking import Ranking, best_first
 from appliance.retrieval.resources import Page, ParsedQuery, SearchResources
 from appliance.store import variants
@@ -87,6 +88,16 @@ def count_hits(found: RankedSearch, page: Page) -> tuple[int, bool]:
     return min(total, MAX_COUNTED), total <= MAX_COUNTED
 
 
+def count_likely(found: RankedSearch, total: int) -> int:
+    """How many of all hits reach the floor of a search by themselves. Those behind the candidates are as likely as the
+    last one of these."""
+    scores = found.confidence.scores[found.selection.rows]
+    if not len(scores):
+        return total
+    behind = max(total - len(scores), 0) if scores.min() >= MIN_CONFIDENCE else 0
+    return min(int((scores >= MIN_CONFIDENCE).sum()) + behind, total)
+
+
 def list_hits(found: RankedSearch, page: Page, *, ordered: bool = True) -> Iterator[Listed]:
     """Yield all hits of a search from the first on; in any order, and faster, if they need not be ``ordered``."""
     keys, rows = found.candidates.messages.tolist(), _rows(found, page)
@@ -103,7 +114,10 @@ def list_hits(found: RankedSearch, page: Page, *, ordered: bool = True) -> Itera
     elif by_words:
         row_of = {key: row for row, key in enumerate(keys)}
         matches = _matches(found, page.sort if ordered else None)
-        yield from (Listed(key, row_of.get(key)) for key in _distinct(matches, set(), Counter(), found))
+        distinct = _distinct(matches, set(), Counter(), found)
+        yield from (
+            Listed(key, row_of.get(key)) for key in drop_placeholders(found.resources.db, found.parsed, distinct)
+        )
     else:
         newest_first = best_first(
             np.nan_to_num(found.candidates.times, nan=-np.inf)[rows], found.candidates.messages[rows]
@@ -126,7 +140,8 @@ def _unranked(found: RankedSearch, candidates: list[int], sort: HitOrder | None)
     shown = {(numbers[key], authors[row]) for key, row in zip(selected, rows, strict=True) if key in numbers}
     sessions = Counter(found.candidates.sessions[rows].tolist())
     others = (match for match in _matches(found, sort) if match.message not in known)
-    yield from (Listed(key, None) for key in _distinct(others, shown, sessions, found))
+    distinct = _distinct(others, shown, sessions, found)
+    yield from (Listed(key, None) for key in drop_placeholders(found.resources.db, found.parsed, distinct))
 
 
 def _matches(found: RankedSearch, sort: HitOrder | None) -> Iterator[WordMatch]:

@@ -1,6 +1,7 @@
 """The search pipeline, from a query to a page of hits.
 
-query → spelling → legs → candidates → features → rank → rerank → repetition → diversify → confidence → page → hits
+query → spelling → legs → candidates → features → rank → rerank → words → repetition → diversify → confidence → page
+→ hits
 
 ``_rank`` and ``_search`` run its steps in this order. The notes of the hits name a leg that can't run. ``_rank_tiers``
 chooses the tiers.
@@ -12,14 +13,16 @@ import time
 from dataclasses import replace
 
 from appliance.errors import IndexUnavailable
-from appliance.retrieval import archive_search, summary_search
+from appliance.retrieval import archive_search, filter_values, summary_search
 from appliance.retrieval.candidates import with_aliases
 from appliance.retrieval.confidence import judge
 from appliance.retrieval.diversify import diversify
 from appliance.retrieval.explain import why_not
+from appliance.retrieval.foreign_words import put_by_words
 from appliance.retrieval.hits import build_hits, with_neighbours
 from appliance.retrieval.legs import find_candidates, parse_query
-from appliance.retrieval.listing import RankedSearch, count_hits, is_found, read_page
+from appliance.retrieval.listing import RankedSearch, count_hits, count_likely, is_found, read_page
+from appliance.retrieval.placeholders import without_placeholders
 from appliance.retrieval.ranking import rank
 from appliance.retrieval.repetition import put_behind_answers
 from appliance.retrieval.rerank import rerank
@@ -67,17 +70,21 @@ def _search(resources: SearchResources, search_query: SearchQuery, page: Page, e
     total, total_is_exact = listed.total, listed.total_is_exact
     if page.count and not total_is_exact:
         total, total_is_exact = count_hits(found, page)
+    notes = found.notes
+    if not hits and not page.offset and (note := filter_values.dates_note(resources.db, search_query.filters)):
+        notes = (*notes, note)
     answer = Hits(
         tuple(hits),
         query=search_query.text,
         mode=search_query.mode,
-        notes=found.notes,
+        notes=notes,
         took_ms=took_ms,
         why_not=explanation,
         times=tuple(dict.fromkeys(time_range.words for time_range in parsed.times)),
         summaries=tuple(related),
         total=total,
         total_is_exact=total_is_exact,
+        likely=count_likely(found, total),
         more=listed.more,
         found=is_found(found, page),
     )
@@ -100,10 +107,11 @@ def _rank(resources: SearchResources, search_query: SearchQuery) -> RankedSearch
     notes = [*search_query.notes, *resources.notes]
     parsed = parse_query(resources, correct_spelling(resources, search_query, notes), notes)
     with resources.time_stage("candidates"):
-        found = find_candidates(resources, parsed, notes)
+        found = without_placeholders(resources, parsed, find_candidates(resources, parsed, notes))
         candidates = with_aliases(resources.db, found, search_query.filters.scope)
     ranking = rank(resources, parsed, candidates)
     ranking = rerank(resources, parsed, candidates, ranking, notes)
+    ranking = put_by_words(resources, parsed, candidates, ranking)
     ranking = put_behind_answers(resources, search_query, candidates, ranking)
     selection = diversify(candidates, ranking, search_query.per_session)
     with resources.time_stage("confidence"):

@@ -16,8 +16,8 @@ from typing import Any
 
 import msgspec
 
-from appliance.secrets import generic
-from appliance.secrets.generic import SecretSpan
+from appliance.secrets import generic, personal
+from appliance.secrets.personal import SecretSpan
 
 MIN_WORD_SECRET = 30
 """A shorter value of letters alone is a word."""
@@ -29,6 +29,10 @@ _NEXT_TO_KEYWORD = {"twilio-api-key": re.compile("[0-9a-f]{32}"), "find_keys": g
 words that many messages have, or parts of such words ("task")."""
 
 _DIGITS = re.compile(r"[0-9]\d{3}[ -]?\d{4}")  # begins with a small set of characters, which is searched for quickly
+
+
+_BY_DIGITS: dict[Find, None] = {generic.find_cards: None, personal.find_ibans: None}
+"""What is recognised by its digits alone."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class _Detector:
             find = partial(rule.find, is_allowed=is_allowed)
             for keyword in rule.keywords:
                 by_keyword.setdefault(keyword, []).append((find, _NEXT_TO_KEYWORD.get(rule.kind)))
-        for find_generic, keywords in generic.RULES:
+        for find_generic, keywords in (*generic.RULES, *personal.RULES):
             for keyword in keywords:
                 next_to = _NEXT_TO_KEYWORD.get(find_generic.__name__)
                 by_keyword.setdefault(keyword, []).append((find_generic, next_to))
@@ -107,7 +111,7 @@ class _Detector:
                 if next_to is None or next_to.match(joined, end):
                     rules.setdefault(bisect_right(ends, start), {})[find] = None
         for digits in _DIGITS.finditer(joined):
-            rules.setdefault(bisect_right(ends, digits.start()), {})[generic.find_cards] = None
+            rules.setdefault(bisect_right(ends, digits.start()), {}).update(_BY_DIGITS)
         return {number: list(found) for number, found in rules.items()}
 
 

@@ -11,8 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-SecretSpan = tuple[str, int, int]
-"""The kind of a secret, and its place in the text, in characters."""
+from appliance.secrets.personal import LOGIN, OF_WHAT, STATES, SecretSpan
 
 # --- cards -------------------------------------------------------------------------------------------
 
@@ -36,17 +35,18 @@ _ISSUERS = re.compile(r"4|5[1-5]|2(?:2[2-9]|[3-6]|7[01]|720)|3[47]|6(?:011|4[4-9
 
 # --- passwords ---------------------------------------------------------------------------------------
 
-_PASSWORD_NAME = r"(?:pass(?:word|wort|phrase|code)|passwd|kennwort|contraseña|clave secreta|pwd)"
-_STATES = r"(?:is|are|was|ist|lautet|war|es|era)"
+_PASSWORD_NAME = (
+    r"(?:pass(?:word|wort|phrase|code)|passwd|kennwort|contraseña|(?<!palabra )clave(?: secreta| de acceso)?|pwd)"
+)
 _PASSWORD = re.compile(
     rf"(?<![A-Za-z0-9]){_PASSWORD_NAME}(?![A-Za-z])[\"'`*]{{0,3}}"
-    rf"(?:[ \t]+(?:for|to|of|für|fürs|vom|von|beim|im|zum|zur|para|de|del)(?:[ \t]+[\w.@'-]{{1,30}}){{1,4}}?)?"
-    rf"(?:[ \t]*(?:[:=]|=>|->|→)[ \t]*|[ \t]+{_STATES}(?:[ \t]+(?:now|jetzt|ahora))?[: \t]\s*)"
+    rf"{OF_WHAT}"
+    rf"(?:[ \t]*(?:[:=]|=>|->|→)[ \t]*|[ \t]+{STATES}(?:[ \t]+(?:now|jetzt|ahora))?[: \t]\s*)"
     r"[\"'`*]{0,3}([^\s\"'`*]{4,128})",
     re.IGNORECASE,
 )
 _PASSWORD_KEYWORDS = (
-    "passw", "passphrase", "passcode", "pwd", "kennwort", "contraseña", "clave secreta", "pass:", "pass=", "pass :",
+    "passw", "passphrase", "passcode", "pwd", "kennwort", "contraseña", "clave", "pass:", "pass=", "pass :",
 )  # fmt: skip
 _FOREIGN_PASSWORD_NAMES = (
     "mot de passe", "mdp", "senha", "palavra-passe", "parola", "şifre", "hasło", "wachtwoord", "lösenord",
@@ -72,11 +72,6 @@ _SHORT_NAME = re.compile(r"(?:^|[\n,;/|(])[ \t]*pass[ \t]*[:=][ \t]*[\"'`]{0,3}(
 _URL_PASSWORD = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@\"'<>]{1,100}:([^\s/@\"'<>]{3,200})@[\w.-]", re.IGNORECASE
 )
-_PIN = re.compile(
-    r"(?<![A-Za-z0-9_-])(?:pin|geheimzahl)(?:[ -]?(?:code|nummer|number))?"
-    rf"[ \t]*(?:[:=]|[ \t]{_STATES})[ \t]*(\d{{4,5}})(?![\w.,:/-]*\d)",
-    re.IGNORECASE,
-)
 _LOGIN_NEARBY = re.compile(
     r"(?:user(?:name)?|login|e-?mail|benutzer(?:name)?|usuario)[\"'`*]{0,3}[ \t]*[:=]", re.IGNORECASE
 )
@@ -96,7 +91,7 @@ _CODE = re.compile(
 _PLACEHOLDER = re.compile(
     r"[x*•.#?_-]+|.*(?:example|placeholder|your|change.?me|redacted|hidden|dummy|1234567).*|<.*|.*>|\*.*"
     r"|(?:(?:my|new|old|test|user|admin|wrong|in|correct|valid|secure|strong|super|secret|hashed|plain|text|some|the)[_-]?)*"
-    r"(?:pass(?:word|wd|code)?|passwort|contraseña|secret|kennwort)[_-]?\d{0,4}!?|hunter2?|test\d*|foo(?:bar)?\d*",
+    r"(?:pass(?:word|wd|code)?|passwort|contraseña|secret|kennwort)[_-]?\d{0,4}!?|test\d*|foo(?:bar)?\d*",
     re.IGNORECASE,
 )
 """The values of examples."""
@@ -169,18 +164,19 @@ def find_foreign_passwords(text: str) -> Iterator[SecretSpan]:
             yield "password", found.start(1), end
 
 
+def find_logins(text: str) -> Iterator[SecretSpan]:
+    """Yield passwords that stand beside a name to log in with."""
+    for found in LOGIN.finditer(text):
+        value = found[1].rstrip(".,;:!?)\\]}>\"'")
+        if _is_strong(value):
+            yield "password", found.start(1), found.start(1) + len(value)
+
+
 def find_url_passwords(text: str) -> Iterator[SecretSpan]:
     """Yield the passwords in addresses ("https://user:password@host")."""
     for found in _URL_PASSWORD.finditer(text):
         if not _PLACEHOLDER.fullmatch(found[1]) and not found[1].startswith(("$", "{", "<", "%")):
             yield "password", *found.span(1)
-
-
-def find_pins(text: str) -> Iterator[SecretSpan]:
-    """Yield PINs of four or five digits, by what they are called; longer ones are postal codes in some countries."""
-    for found in _PIN.finditer(text):
-        if len(set(found[1])) > 1:
-            yield "pin", *found.span(1)
 
 
 def find_keys(text: str) -> Iterator[SecretSpan]:
@@ -218,7 +214,10 @@ RULES: tuple[tuple[Callable[[str], Iterator[SecretSpan]], tuple[str, ...]], ...]
     (find_passwords, _PASSWORD_KEYWORDS),
     (find_foreign_passwords, _FOREIGN_PASSWORD_NAMES),
     (find_url_passwords, ("://",)),
-    (find_pins, ("pin ", "pin:", "pin=", "pin-", "pinc", "pinn", "geheimzahl")),
+    (
+        find_logins,
+        ("login", "log-in", "credential", "zugang", "daten", "account", "konto", "cuenta", "credencial", "acceso"),
+    ),
     (find_keys, ("key", "secret", "token")),
     (find_bearer_tokens, ("bearer",)),
     (find_prefixed_keys, ("sk-",)),
@@ -238,10 +237,16 @@ def _password_end(text: str, found: re.Match[str]) -> int | None:
         start, end = max(0, found.start() - _LOGIN_CHARACTERS), found.end() + _LOGIN_CHARACTERS
         named = ":" in text[found.start() : found.start(1)] or "=" in text[found.start() : found.start(1)]
         return found.start(1) + len(value) if named and _LOGIN_NEARBY.search(text[start:end]) else None
+    return found.start(1) + len(value) if _is_strong(value) else None
+
+
+def _is_strong(value: str) -> bool:
+    """Whether a value has what passwords have, and words have not."""
+    if len(value) < _MIN_PASSWORD or _CODE.match(value) or _PLACEHOLDER.fullmatch(value) or "://" in value:
+        return False
     has_letter = any(one.isalpha() for one in value)
     has_digit = any(one.isdigit() for one in value)
-    is_strong = (has_letter and has_digit) or bool(_STRONG_SYMBOLS & set(value[1:])) or (has_digit and len(value) >= 8)
-    return found.start(1) + len(value) if is_strong and "://" not in value else None
+    return (has_letter and has_digit) or bool(_STRONG_SYMBOLS & set(value[1:])) or (has_digit and len(value) >= 8)
 
 
 def _is_key(value: str) -> bool:

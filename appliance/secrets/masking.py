@@ -9,7 +9,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
 from appliance.secrets.detector import find_in_texts, find_secrets
-from appliance.secrets.generic import SecretSpan
+from appliance.secrets.personal import SecretSpan
 
 T = TypeVar("T")
 

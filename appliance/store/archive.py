@@ -178,10 +178,9 @@ def texts(db: sqlite3.Connection, scope: Scope) -> Iterator[tuple[int, Role, str
         after = page[-1][0]
 
 
-def containing(db: sqlite3.Connection, scope: Scope, query: str) -> list[int]:
-    """Return the archived messages of a scope that contain a text verbatim, except for case and white space."""
-    folded = lexical.fold(query)
-    return [key for key, _, text in texts(db, scope) if folded in lexical.fold(text)]
+def containing(db: sqlite3.Connection, scope: Scope, has_words: Callable[[str], bool]) -> list[int]:
+    """Return the archived messages of a scope whose texts have certain words."""
+    return [key for key, _, text in texts(db, scope) if has_words(text)]
 
 
 def size(db: sqlite3.Connection) -> ArchiveSize:

@@ -44,11 +44,13 @@ class AuthorSelection:
 
 def is_exact(name: str) -> bool:
     """Whether a name is the id of a person or "me", and no part of a name if there is such a person."""
-    return people.person_key(name) is not None or fold(name) == "me"
+    return people.person_key(name) is not None or people.means_me(name)
 
 
-def resolve_authors(db: sqlite3.Connection, scope: Scope, names: Sequence[str]) -> AuthorSelection:
-    """Return the authors in a scope that ids of people, names, or parts of names mean.
+def resolve_authors(
+    db: sqlite3.Connection, scope: Scope, names: Sequence[str], *, whole: bool = False
+) -> AuthorSelection:
+    """Return the authors in a scope that ids of people, names, or, unless the names are ``whole``, parts of names mean.
 
     A person who has the name counts with everything that they wrote, under whatever name. An author who is not known
     as a person counts by the author's own name.
@@ -63,8 +65,8 @@ def resolve_authors(db: sqlite3.Connection, scope: Scope, names: Sequence[str]) 
     missing: list[str] = []
     ambiguous: list[str] = []
     for name in names:
-        found = people.matching(db, scope, name)
-        own = [] if found and is_exact(name) else authors.named(db, scope, name)
+        found = people.matching(db, scope, name, whole=whole)
+        own = [] if found and is_exact(name) else authors.named(db, scope, name, whole=whole)
         persons |= {one.key: one for one in found}
         by_name |= dict.fromkeys(own)
         if not found and not own:
@@ -89,12 +91,23 @@ def resolve_authors(db: sqlite3.Connection, scope: Scope, names: Sequence[str]) 
 
 def missing_author(db: sqlite3.Connection, scope: Scope, name: str) -> str:
     """Say that no author of a scope has this name, and whether one has a similar name."""
+    if people.means_me(name):
+        return f"no author {name!r}: 'appliance people me NAME' says who you are"
     # A person is named by any part of the name.
     known = {part: known for known in islice(_names(db, scope), MAX_COMPARED_NAMES) for part in (*known.split(), known)}
     for similar in most_similar(name, known):
         if people.has_writer(db, scope, similar) or authors.has_messages(db, scope, similar):
             return f"no author {name!r}; did you mean {similar}?"
     return f"no author {name!r}"
+
+
+def missing_whole_name(db: sqlite3.Connection, scope: Scope, name: str) -> str:
+    """Say that no author of a scope has exactly this name, and which names it is a part of, or like."""
+    longer = sorted({*authors.named(db, scope, name), *(one.name for one in people.matching(db, scope, name))})
+    if not longer:
+        return missing_author(db, scope, name)
+    more = f" and {len(longer) - MAX_LISTED_PEOPLE} more" if len(longer) > MAX_LISTED_PEOPLE else ""
+    return f"no author is named exactly {name!r}; it is a part of {', '.join(longer[:MAX_LISTED_PEOPLE])}{more}"
 
 
 def _names(db: sqlite3.Connection, scope: Scope) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator
 
-from appliance.store.lexical import fold
+from appliance.store.lexical import fold_marks
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys
 from appliance.types import Scope
 
@@ -23,14 +23,20 @@ _IN_SCOPE_SQL = (
 
 
 def is_named(author: str, name: str) -> bool:
-    """Whether an author has this name or this part of a name, without case."""
-    return fold(name) in fold(author)
+    """Whether an author has this name or this part of a name, without case and accents."""
+    return fold_marks(name) in fold_marks(author)
 
 
-def named(db: sqlite3.Connection, scope: Scope, name: str) -> list[str]:
-    """Return the authors in a scope who have this name or this part of a name."""
+def has_whole_name(author: str, name: str) -> bool:
+    """Whether an author has exactly this name, without case and accents."""
+    return fold_marks(name) == fold_marks(author)
+
+
+def named(db: sqlite3.Connection, scope: Scope, name: str, *, whole: bool = False) -> list[str]:
+    """Return the authors in a scope who have this name or, unless it is ``whole``, this part of a name."""
+    has_name = has_whole_name if whole else is_named
     return [
-        author for (author,) in db.execute(_NAMES_SQL) if is_named(author, name) and has_messages(db, scope, author)
+        author for (author,) in db.execute(_NAMES_SQL) if has_name(author, name) and has_messages(db, scope, author)
     ]
 
 

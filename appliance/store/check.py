@@ -325,6 +325,10 @@ def check_lacking(db: sqlite3.Connection, derived: DerivedStores, report: Verify
     where = derived.ledger.path.name
     texts = f"SELECT count(DISTINCT digest) FROM {_POINTS_SQL}"
     report.count("texts", fetch_int(db, texts, (derived.generation.id,)))
+    earlier = (
+        f"SELECT count(*) FROM embedding WHERE generation = ?1 AND digest NOT IN (SELECT digest FROM {_POINTS_SQL})"
+    )
+    report.count("earlier_texts", fetch_int(db, earlier, (derived.generation.id,)))
     lost = fetch_int(
         db,
         f"SELECT count(*) FROM {_POINTS_SQL} c LEFT JOIN embedding e ON e.generation = ?1 AND e.digest = c.digest"

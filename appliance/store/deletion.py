@@ -15,7 +15,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from appliance.store import archive, branches, chunks, digests, lexical, neighbours, sessions
+from appliance.store import archive, branches, chunks, digests, lexical, neighbours, sessions, tombstones
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.types import RemovalResult, StorageScope
 
@@ -26,10 +26,15 @@ _POSITION_GAP = 1 << 20
 """The gap between the positions of messages that are moved after others; later messages fit in between."""
 
 
-def clear(tx: sqlite3.Connection, session: int) -> RemovalResult:
-    """Delete the messages of a session and everything derived from them. A branch no longer shares messages."""
+def clear(tx: sqlite3.Connection, session: int, *, for_good: bool = False) -> RemovalResult:
+    """Delete the messages of a session and everything derived from them. A branch no longer shares messages. If they
+    are deleted ``for_good``, reading their export again does not bring them back."""
     transferred = _transfer_to_branch(tx, session)
     keys = [key for (key,) in tx.execute("SELECT id FROM message WHERE session_id = ?", (session,))]
+    if for_good:
+        query = "SELECT id FROM message WHERE session_id = ? AND source_id IS NOT NULL"
+        imported = [key for (key,) in tx.execute(query, (session,))]
+        tombstones.add(tx, tombstones.origins(tx, imported))
     _delete_messages(tx, keys)
     for table in ("summary", "working", "summary_due"):
         tx.execute(f"DELETE FROM {table} WHERE session_id = ?", (session,))
@@ -43,9 +48,9 @@ def clear(tx: sqlite3.Connection, session: int) -> RemovalResult:
     return RemovalResult(len(keys), transferred.kept, transferred.heir)
 
 
-def delete(tx: sqlite3.Connection, session: int) -> RemovalResult:
-    """Delete a session with its messages."""
-    result = clear(tx, session)
+def delete(tx: sqlite3.Connection, session: int, *, for_good: bool = False) -> RemovalResult:
+    """Delete a session with its messages, as ``clear`` does."""
+    result = clear(tx, session, for_good=for_good)
     tx.execute("DELETE FROM session WHERE id = ?", (session,))
     return result
 

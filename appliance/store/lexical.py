@@ -13,7 +13,7 @@ import math
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -24,7 +24,7 @@ from appliance.store import neighbours, sessions, visibility
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, TITLE_SQL
 from appliance.store.documents import IS_PAGE_SQL
 from appliance.store.message_parts import has_condition
-from appliance.store.scripts import searchable, split_unspaced
+from appliance.store.scripts import other_digits, searchable, split_unspaced
 from appliance.store.sessions import AGENT_PARTICIPATES_SQL
 from appliance.store.sql import (
     JSON_KEYS_SQL,
@@ -186,7 +186,7 @@ def search(
         pending_in: Find only messages that are in the outbox of this generation.
     """
     max_postings = MAX_POSTINGS if pending_in is None else MAX_PENDING_POSTINGS
-    chosen = _select_rare_words(db, list(_query_terms(query).values()), max_postings)
+    chosen = _select_rare_words(db, [*_query_terms(query).values(), *other_digits(query)], max_postings)
     if not chosen:
         return []
     filter_sql, values = filter_conditions(filters)
@@ -256,10 +256,15 @@ def phrases(query: str) -> list[str]:
 
 
 def containing_phrases(
-    db: sqlite3.Connection, phrases: Sequence[str], filters: Filters, limit: int
+    db: sqlite3.Connection,
+    phrases: Sequence[str],
+    filters: Filters,
+    limit: int,
+    has_phrases: Callable[[str], bool] | None = None,
 ) -> list[int] | None:
-    """Return up to ``limit`` messages that contain every phrase verbatim, except for case and white space, newest
-    first. Returns None if no word of the phrases is rare enough to look for."""
+    """Return up to ``limit`` messages that contain every phrase, newest first: verbatim, except for case and white
+    space, or as ``has_phrases`` decides about a text. Returns None if no word of the phrases is rare enough to look
+    for."""
     phrase_words = _words_of_phrases(phrases)
     # Long words are usually rare, so that the first one decides.
     words_by_length = sorted({word for words in phrase_words for word in words}, key=len, reverse=True)
@@ -274,7 +279,8 @@ def containing_phrases(
     )
     # FTS5 compares stems ("pool" finds "pools"); the text decides.
     folded = [fold(phrase) for phrase in phrases]
-    return list(islice((key for key, text in rows if all(phrase in fold(text) for phrase in folded)), limit))
+    has = has_phrases or (lambda text: all(phrase in fold(text) for phrase in folded))
+    return list(islice((key for key, text in rows if has(text)), limit))
 
 
 def _words_of_phrases(phrases: Sequence[str]) -> list[list[str]]:
@@ -290,7 +296,7 @@ def match_expression(query: str) -> str:
     words. Empty if it has no word."""
     if quoted := phrases(query):
         return _all_phrases(_words_of_phrases(quoted))
-    return " OR ".join(map(quote_fts, _query_terms(query).values()))
+    return " OR ".join(map(quote_fts, [*_query_terms(query).values(), *other_digits(query)]))
 
 
 def _normalize_unicode(text: str) -> str:
@@ -302,9 +308,22 @@ def fold(text: str) -> str:
     return " ".join(_normalize_unicode(text).casefold().split())
 
 
+def fold_marks(text: str) -> str:
+    """Return a text folded as the full text folds words: as ``fold``, and without accents and other marks."""
+    plain = unicodedata.normalize("NFKD", fold(text))
+    return "".join(letter for letter in plain if not unicodedata.combining(letter))
+
+
 def has_as_words(text: str, phrase: str) -> bool:
     """Whether a text has a phrase that does not begin or end within a word, without case."""
     return re.search(rf"(?<!\w){re.escape(fold(phrase))}(?!\w)", fold(text)) is not None
+
+
+def count_filtered(db: sqlite3.Connection, filters: Filters) -> int:
+    """Return how many messages pass the filters."""
+    condition, values = filter_conditions(filters)
+    query = f"SELECT count(*) FROM message m JOIN session s ON s.id = m.session_id WHERE {condition}"
+    return fetch_int(db, query, values)
 
 
 def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from appliance.store.lexical import MAX_POSTINGS, count_matches, filter_conditions, fold, quote_fts
+from appliance.store.scripts import fold_digits, other_digits
 from appliance.store.sql import fetch_int
 from appliance.types import Filters
 
@@ -49,7 +50,7 @@ _NAME_OF_CODE = re.compile(
     r"|\w[\w.+-]*(?:@|::|->)\w[\w.:>-]*"  # typescript@5.4, std::vector
 )
 _NUMBER = re.compile(
-    r"(?<![\w.,])\d{1,3}(?:([., '’\u00a0\u202f])\d{3})(?:\1\d{3})*(?:[.,]\d{1,2})?(?!\w)|\d+(?:[.,]\d+)?"
+    r"(?<![\w.,])\d{1,3}(?:([., '’\u00a0\u202f])\d{3})(?:\1\d{3})*(?:[.,]\d{1,2})?(?!\w)|(?<!\w)\d+(?:[.,]\d+)?"
 )
 _EMOJI = "\u231a-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f000-\U0001faff"
 _MODIFIER = "\ufe0f\U0001f3fb-\U0001f3ff"
@@ -94,7 +95,7 @@ def _all_literals(query: str) -> Iterator[Literal]:
             yield _name_of_code(name)
     for number in _NUMBER.finditer(query):
         digits = _digits(number)
-        if len(digits.partition(".")[0]) >= MIN_GROUPED_DIGITS and not _YEAR.fullmatch(number.group()):
+        if len(digits.partition(".")[0]) >= MIN_GROUPED_DIGITS and not _YEAR.fullmatch(fold_digits(number.group())):
             yield _number(number.group(), digits)
     if len(re.findall(r"\w+", query)) <= MAX_WORDS_BESIDE_EMOJI:
         yield from map(_emoji, _EMOJI_CLUSTER.findall(query))
@@ -110,17 +111,18 @@ def _name_of_code(name: str, *, is_beginning: bool = False) -> Literal:
 def _number(text: str, digits: str) -> Literal:
     whole, _, decimals = digits.partition(".")
     groups = [whole[max(end - 3, 0) : end] for end in range(len(whole), 0, -3)][::-1]
-    forms = (" ".join([*words, decimals]).strip() for words in ([whole], groups))
-    match = " OR ".join(map(quote_fts, forms))
+    forms = [" ".join([*words, decimals]).strip() for words in ([whole], groups)]
+    match = " OR ".join(map(quote_fts, [*forms, *other_digits(whole)]))
     return Literal(text, match, lambda other: any(_digits(found) == digits for found in _NUMBER.finditer(other)))
 
 
 def _digits(number: re.Match[str]) -> str:
     """A number without the marks between its groups, and with a point before its decimals."""
     separator = number.group(1)
+    plain = fold_digits(number.group())
     if separator is None:
-        return number.group().replace(",", ".")
-    return number.group().replace(separator, "").replace(",", ".")
+        return plain.replace(",", ".")
+    return plain.replace(separator, "").replace(",", ".")
 
 
 def _emoji(cluster: str) -> Literal:

@@ -1,5 +1,7 @@
 """What a message is besides words, derived from it: the names of its attachments, whether it has links, and whether it
-is a page of a document."""
+is a page of a document.
+
+A placeholder ("image omitted") counts as an attachment whose file is not there, named by its kind."""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, get_args
 
 from appliance.errors import UsageError
+from appliance.formats import placeholders as app_placeholders
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, placeholders
 from appliance.types import AttachmentKind, Contained
 
@@ -30,15 +33,18 @@ _ADD_PAGES_SQL = (
 
 def add(tx: sqlite3.Connection, written: Iterable[tuple[int, _Written]]) -> None:
     """Derive the parts of new messages."""
-    attaching, linking, documents = [], [], []
+    attaching, linking, omitted, documents = [], [], [], []
     for key, message in written:
         if '"attachments"' in message.metadata:
             attaching.append(key)
+        elif file := app_placeholders.omitted_file(message.text):
+            omitted.append((key, file))
         if "http://" in message.text or "https://" in message.text:
             linking.append(key)
         if message.role == "system" and '"document"' in message.metadata:
             documents.append(key)
     _add_attachments(tx, attaching)
+    tx.executemany("INSERT OR IGNORE INTO attachment (message_id, number, name) VALUES (?, 0, ?)", omitted)
     if documents:
         tx.execute(f"{_ADD_PAGES_SQL} WHERE message_id IN {JSON_KEYS_SQL}", (json_keys(documents),))
     tx.executemany("INSERT OR IGNORE INTO message_link VALUES (?)", ((key,) for key in linking))
@@ -63,6 +69,21 @@ def fill(tx: sqlite3.Connection) -> None:
     tx.execute(
         "INSERT OR IGNORE INTO attachment (message_id, number, name) SELECT message_id, number, name FROM attached_name"
     )
+    register(tx)
+    tx.execute(FILL_OMITTED_SQL)
+
+
+def register(connection: sqlite3.Connection) -> None:
+    """Give a connection the function that ``FILL_OMITTED_SQL`` needs."""
+    connection.create_function("omitted_file", 1, app_placeholders.omitted_file, deterministic=True)
+
+
+FILL_OMITTED_SQL = (
+    "INSERT OR IGNORE INTO attachment (message_id, number, name) SELECT id, 0, omitted_file(text) FROM message"
+    f" WHERE length(text) <= {app_placeholders.MAX_CHARACTERS} AND NOT instr(metadata, '\"attachments\"')"
+    " AND omitted_file(text) IS NOT NULL"
+)
+"""Derives the attachments of placeholders of all messages."""
 
 
 def has_condition(kinds: Sequence[Contained]) -> tuple[str, tuple[object, ...]]:

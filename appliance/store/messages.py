@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from appliance.errors import NotFound, StoreCorrupt
-from appliance.secrets.generic import SecretSpan
+from appliance.secrets.personal import SecretSpan
 from appliance.store import branches, conversation_time, digests, message_parts, new_messages, sessions
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, as_kind
 from appliance.store.sql import (

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from appliance.errors import StoreVersion
-from appliance.store import new_messages, text_frames
+from appliance.store import message_parts, new_messages, text_frames
 from appliance.store.attachment_schema import ATTACHMENTS_AND_TAGS
 from appliance.store.document_schema import DOCUMENTS
 from appliance.store.people_tables import PEOPLE_TABLES
@@ -325,7 +325,7 @@ CREATE TABLE undated_message (message_id INTEGER PRIMARY KEY REFERENCES message 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
     _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, _CHUNKINGS, _CONVERSATION_TIMES, ATTACHMENTS_AND_TAGS,
-    PEOPLE_TABLES, DOCUMENTS, new_messages.DROP_TRIGGERS,
+    PEOPLE_TABLES, DOCUMENTS, new_messages.DROP_TRIGGERS, (message_parts.FILL_OMITTED_SQL,),
 )  # fmt: skip
 """The statements of each migration after the schema."""
 
@@ -384,6 +384,7 @@ def _apply_missing(connection: sqlite3.Connection) -> None:
     from sqlite_utils import Database, Migrations
 
     text_frames.register(connection)  # a migration reads archived texts
+    message_parts.register(connection)
     numbered = Migrations("recall")
     for number, migration in enumerate((tuple(schema()), *MIGRATIONS), FIRST):
 

@@ -15,7 +15,7 @@ from typing import Literal, cast
 import msgspec
 
 from appliance.store import identities
-from appliance.store.lexical import fold, has_as_words
+from appliance.store.lexical import fold, fold_marks, has_as_words
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, to_json
 from appliance.timestamps import now
 from appliance.types import Identity, Scope
@@ -26,6 +26,10 @@ MIN_CALLED_CHARACTERS = 2
 Node = tuple[str, str, str]
 """An identity as a link sees it: its source ("" for addresses and numbers, which are the same everywhere), kind and
 value, names without case."""
+
+
+ME_WORDS = frozenset(("me", "ich", "yo", "moi"))
+"""What stands for the person whose memory it is, once that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,19 +396,24 @@ def find(db: sqlite3.Connection, scope: Scope, reference: str) -> list[StoredPer
         return people(db, scope, [key])
     if not reference.strip():
         return []
-    if fold(reference) == "me" and (own := me(db, scope)) is not None:
+    if means_me(reference) and (own := me(db, scope)) is not None:
         return people(db, scope, [own])
     exact, partial = _keys_named(db, scope, reference)
     return people(db, scope, exact or partial)
 
 
+def means_me(reference: str) -> bool:
+    """Whether a name stands for the person whose memory it is."""
+    return fold(reference) in ME_WORDS
+
+
 def _keys_named(db: sqlite3.Connection, scope: Scope, reference: str) -> tuple[set[int], set[int]]:
     """The keys of the people with this name, address, number or id, and of those with this part of a name."""
-    part, exact, partial = fold(reference), set[int](), set[int]()
+    part, exact, partial = fold_marks(reference), set[int](), set[int]()
     address, number = identities.normalise_address(reference), identities.normalise_number(reference)
     owner = (scope.user_id, scope.namespace)
     for key, name in db.execute("SELECT id, name FROM person WHERE user_id = ? AND namespace = ?", owner):
-        if part in (folded := fold(name)):
+        if part in (folded := fold_marks(name)):
             (exact if folded == part else partial).add(key)
     rows = db.execute(
         "SELECT i.person_id, i.kind, i.value FROM person p JOIN person_identity i ON i.person_id = p.id"
@@ -417,7 +426,7 @@ def _keys_named(db: sqlite3.Connection, scope: Scope, reference: str) -> tuple[s
         elif kind == "number":
             is_exact = number is not None and identities.is_same_number(value, number)
         else:
-            folded = fold(value).removeprefix("@") if kind == "handle" else fold(value)
+            folded = fold_marks(value).removeprefix("@") if kind == "handle" else fold_marks(value)
             is_exact = folded == part.removeprefix("@")
             if not is_exact and kind != "id" and part in folded:
                 partial.add(key)
@@ -426,15 +435,16 @@ def _keys_named(db: sqlite3.Connection, scope: Scope, reference: str) -> tuple[s
     return exact, partial | exact
 
 
-def matching(db: sqlite3.Connection, scope: Scope, reference: str) -> list[StoredPerson]:
-    """Return the people whom the value of a filter means: the one with this id, else all with this name or part of a
-    name, or with this address, number or id."""
+def matching(db: sqlite3.Connection, scope: Scope, reference: str, *, whole: bool = False) -> list[StoredPerson]:
+    """Return the people whom the value of a filter means: the one with this id, else all with this name or, unless it
+    is ``whole``, part of a name, or with this address, number or id."""
     key = person_key(reference)
     if key is not None and (known := people(db, scope, [key])):
         return known
-    if fold(reference) == "me" and (own := me(db, scope)) is not None:
+    if means_me(reference) and (own := me(db, scope)) is not None:
         return people(db, scope, [own])
-    return people(db, scope, _keys_named(db, scope, reference)[1])
+    exact, partial = _keys_named(db, scope, reference)
+    return people(db, scope, exact if whole else partial)
 
 
 def called(db: sqlite3.Connection, scope: Scope, phrase: str) -> list[StoredPerson]:

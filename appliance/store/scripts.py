@@ -26,6 +26,12 @@ UNSPACED = (
 """The letters of these scripts, as the content of a character set in a regular expression."""
 _RUN = re.compile(f"[{UNSPACED}]+")
 _CHARACTER = re.compile(f"[{UNSPACED}]")
+_NUMBER = re.compile(r"\d{2,}")
+_FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
+_DIGITS = tuple(
+    str.maketrans({str(digit): chr(zero + digit) for digit in range(10)}) for zero in (0x0660, 0x06F0, 0x0966, 0x09E6)
+)
+"""Arabic, Persian and Urdu, Devanagari, Bengali."""
 _OTHER_BYTES = bytes(set(range(256)) - {0xE0, 0xE1, *range(0xE3, 0xF5)})
 _RADICAL = re.compile(b"\xe2[\xba-\xbf]")
 
@@ -88,6 +94,30 @@ def single_characters(text: str) -> str:
     '黒 い 猫'
     """
     return " ".join(_CHARACTER.findall(text)) if _may_have_unspaced(text) else ""
+
+
+def fold_digits(text: str) -> str:
+    """Return the text with the digits of every script as ASCII.
+
+    >>> fold_digits("١٥٠٠ ريال")
+    '1500 ريال'
+    """
+    return text if text.isascii() else _FOREIGN_DIGIT.sub(lambda digit: str(int(digit.group())), text)
+
+
+def other_digits(text: str) -> list[str]:
+    """Return the numbers of a query in the digits of the other scripts, because full text and the index hold them as
+    they are written.
+
+    >>> other_digits("room 42")[:2]
+    ['٤٢', '۴۲']
+    """
+    found: dict[str, None] = {}
+    for number in dict.fromkeys(_NUMBER.findall(text)):
+        plain = fold_digits(number)
+        forms = (plain, *(plain.translate(digits) for digits in _DIGITS))
+        found |= dict.fromkeys(form for form in forms if form != number)
+    return list(found)
 
 
 def is_mostly_unspaced(text: str) -> bool:

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 
 from appliance.secrets.detector import find_in_texts
-from appliance.secrets.generic import SecretSpan
+from appliance.secrets.personal import SecretSpan
 from appliance.store.messages import message_id
 from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, json_keys
 from appliance.store.visibility import NOT_EXPIRED

@@ -29,6 +29,7 @@ FEATURE_LABELS: Mapping[str, str] = {
     "amount": "has a number",
     "recalled": "said by the assistant",
     "asked": "repeats the question",
+    "unknown_words": "lacks words of the query",
     "rerank_floor": "not in the second stage",
     "unranked": "has the words; not ranked",
     "time": "sent at a time in the query",

@@ -143,8 +143,9 @@ class IngestReport:
     """The result of an ingest. What this ingest stored has ``chunks`` now, and it embedded ``embedded``; ``pending``
     chunks of the whole store still wait for their vector, and ``pending_reason`` says why if an embedding API failed.
     Until its vectors are computed, each message of a document above 1 MB counts as one chunk, however long it is.
-    ``complete`` is False when an input failed or was read only in part (exit code 1). ``total`` adds up one count of
-    all files."""
+    ``stopped`` says why it ended early, if the disk has no room: then files lack, or vectors. ``complete`` is False
+    when it was, or when an input failed or was read only in part (exit code 1). ``total`` adds up one count of all
+    files."""
 
     files: tuple[FileReport, ...]
     chunks: int
@@ -152,10 +153,11 @@ class IngestReport:
     pending: int
     seconds: float
     pending_reason: str = ""
+    stopped: str = ""
 
     @property
     def complete(self) -> bool:
-        return all(f.status in ("ok", "skipped") for f in self.files)
+        return not self.stopped and all(f.status in ("ok", "skipped") for f in self.files)
 
     def total(self, count: str) -> int:
         return sum(getattr(f, count) for f in self.files)

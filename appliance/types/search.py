@@ -80,8 +80,9 @@ class Hit:
     ``score`` is how likely it is, 0 to 1, that the message is what was asked for. ``why["score"]`` maps features to
     their contributions, whose sum orders the hits; ``why["legs"]`` has the rank and raw score of each leg,
     ``why["variants"]`` the variants of the message. ``before`` and ``after`` are the turns around it, as many as were
-    asked for. ``time`` says whose time ``timestamp`` is: the message's own, or its conversation's. ``document`` is set
-    if the message is a page of an attached document, whose author and time are those of the message that carries it."""
+    asked for. ``time`` says whose time ``timestamp`` is: the message's own, or its conversation's. ``corrected`` is
+    when the person corrected the text (ISO 8601). ``document`` is set if the message is a page of an attached document,
+    whose author and time are those of the message that carries it."""
 
     rank: int
     score: float
@@ -101,6 +102,7 @@ class Hit:
     before: tuple[Message, ...] = ()
     after: tuple[Message, ...] = ()
     time: TimeOf = "message"
+    corrected: str | None = None
     document: DocumentPage | None = None
 
     @property
@@ -138,6 +140,10 @@ class SummaryHit:
     why: Mapping[str, float]
 
 
+WEAK_SCORE = 0.4
+"""If no hit has a higher score, they may all be about something else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hits(Sequence[Hit]):
     """The hits of a search in their order, with what the search has to say about itself. A sequence of its hits.
@@ -152,6 +158,8 @@ class Hits(Sequence[Hit]):
             message that matches the words and filters.
         total_is_exact: Whether ``total`` is that number. Otherwise there are at least so many, and they were not
             counted, or not to the end.
+        likely: How many of ``total`` are likely enough to be found if they were the best ones; the others share a word
+            or a little of the meaning.
         more: Whether there are hits behind these, which ``offset`` leads to.
         found: Whether the best message is a good match. If it is not, there are no hits, unless a minimum score is
             asked for; ``total`` counts the others nevertheless.
@@ -170,6 +178,7 @@ class Hits(Sequence[Hit]):
     summaries: tuple[SummaryHit, ...] = ()
     total: int = 0
     total_is_exact: bool = True
+    likely: int = 0
     more: bool = False
     found: bool = True
 

@@ -42,6 +42,26 @@ class Message:
         """The document that the message is a page of; None for every other message."""
         return document_page(self.metadata) if self.role == "system" else None
 
+    @property
+    def corrected(self) -> str | None:
+        """When the person corrected the text (ISO 8601); None if it stands as it was said."""
+        at = self.metadata.get("corrected")
+        return at if isinstance(at, str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageVersion:
+    """A form that a message had before it was edited or corrected: the first one has ``number`` 1. ``replaced_at`` is
+    when the next one took its place, as ISO 8601; ``timestamp`` is as in ``Message``."""
+
+    number: int
+    role: Role
+    author: str | None
+    timestamp: str | None
+    text: str
+    metadata: Metadata
+    replaced_at: str
+
 
 @dataclass(frozen=True, slots=True)
 class Importance:

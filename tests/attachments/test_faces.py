@@ -59,8 +59,8 @@ def test_the_command_line_counts(chat: Path, capsys: pytest.CaptureFixture[str])
 
 
 def test_the_command_line_tags(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert printed(capsys, "tag", "add", "s1", "#Garden", "to do") == "s1 garden, to do\n"
-    assert printed(capsys, "tag", "remove", "s1", "To Do") == "s1 garden\n"
+    assert printed(capsys, "tag", "add", "s1", "#Garden", "to do").endswith(" (s1) has the tags garden, to do.\n")
+    assert printed(capsys, "tag", "remove", "s1", "To Do").endswith(" (s1) has the tag garden.\n")
     assert json.loads(printed(capsys, "tag", "--json"))["tags"] == [{"tag": "garden", "sessions": 1}]
     assert printed(capsys, "tag", "list", "s1") == "garden\n"
     assert len(json.loads(printed(capsys, "sessions", "--tag", "garden", "--json"))["sessions"]) == 1

@@ -25,6 +25,19 @@ def test_backup_list_verify_and_restore_print_their_shapes(run: Run, kept: Path,
     assert document(run("verify", "--home", tmp_path / "new", "--json"))["ok"]
 
 
+def test_a_restored_memory_has_its_index_or_says_how_to_make_it(run: Run, kept: Path, tmp_path: Path) -> None:
+    run("backup", tmp_path / "backups")
+    restored = run("restore", tmp_path / "backups", "--home", tmp_path / "new")
+    assert restored.exit_code == 0 and "reindex" not in restored.stderr
+    counts = document(run("status", "--home", tmp_path / "new", "--json"))["counts"]
+    assert counts["pending"] == 0 and (tmp_path / "new" / "index" / "g1").is_dir()
+    later = run("restore", tmp_path / "backups", "--home", tmp_path / "later", "--no-wait")
+    assert f"Make it with 'appliance reindex --pending --home {tmp_path / 'later'}'" in later.stderr
+    assert document(run("status", "--home", tmp_path / "later", "--json"))["counts"]["pending"] > 0
+    run("reindex", "--pending", "--home", tmp_path / "later")
+    assert document(run("status", "--home", tmp_path / "later", "--json"))["health"] == "ok"
+
+
 def test_backup_reads_well(run: Run, kept: Path, tmp_path: Path) -> None:
     assert f"{tmp_path / 'backups'}: 10 messages, " in run("backup", tmp_path / "backups").stdout
     again = run("backup", tmp_path / "backups", "--keep", "1d")

@@ -14,7 +14,7 @@ from appliance.cli import hit_pages
 HIT_KEYS = [
     "rank", "score", "message_id", "external_id", "session_id", "external_session_id", "session_title", "role",
     "author", "timestamp", "text", "snippet", "source", "tier", "why", "before",
-    "after", "time", "document",
+    "after", "time", "corrected", "document",
 ]  # fmt: skip
 CONTEXT_KEYS = ["query", "budget", "tokens", "encoding", "layers", "messages", "text", "dropped", "notes"]
 
@@ -26,7 +26,9 @@ def test_search_prints_a_line_a_hit(run: Run, kept: Path) -> None:
     assert len(lines) == 2
     assert lines[0].startswith("1  ")
     assert "Lisbon: The blue one near the river, reservation QX-4471" in lines[0]
-    assert "2 of 7 hits in" in result.stderr and result.stderr.endswith("; --offset 2 shows the next\n")
+    assert "2 of 7 hits (1 likely, 6 less likely) in" in result.stderr and "--offset" not in result.stderr
+    assert run("search", "QX-4471", "-k", "2", "--sort", "time").stderr.count("--offset") == 0
+    assert run("search", "the blue one", "-k", "1", "--sort", "time").stderr.endswith("; --offset 1 shows the next\n")
 
 
 def test_search_says_when_all_hits_are_weak(run: Run, kept: Path) -> None:
@@ -37,7 +39,8 @@ def test_search_says_when_all_hits_are_weak(run: Run, kept: Path) -> None:
 def test_search_prints_the_contracts_shape(run: Run, kept: Path) -> None:
     found = document(run("search", "QX-4471", "--json"))
     assert list(found) == [
-        "query", "mode", "hits", "total", "total_is_exact", "more", "found", "took_ms", "notes", "times", "summaries",
+        "query", "mode", "hits", "total", "total_is_exact", "likely", "more", "found", "took_ms", "notes", "times",
+        "summaries",
     ]  # fmt: skip
     assert (found["query"], found["mode"]) == ("QX-4471", "hybrid")
     hit = found["hits"][0]
@@ -56,7 +59,7 @@ def test_search_prints_every_hit_page_by_page(run: Run, kept: Path, monkeypatch:
     assert {**paged, "took_ms": 0} == {**whole, "took_ms": 0}
     assert document(run("search", "zzzz", "--mode", "lexical", "--all", "--json"))["hits"] == []
     shown = run("search", "the blue one", "--all")
-    assert len(shown.stdout.splitlines()) == paged["total"] and f"{paged['total']} hits in" in shown.stderr
+    assert len(shown.stdout.splitlines()) == paged["total"] and f"{paged['total']} hits" in shown.stderr
     beyond = run("search", "the blue one", "--offset", "1000")
     assert (beyond.stdout, beyond.exit_code) == ("", 0) and f"There are only {paged['total']} hits." in beyond.stderr
 

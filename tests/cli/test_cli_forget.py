@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cli_runs import Run, document
+import pytest
+from cli_runs import Run, document, line, write
 
 from tests.homes import holding
 
@@ -16,6 +17,35 @@ def test_a_dry_run_changes_nothing(run: Run, kept: Path) -> None:
     assert len(told["messages"]) == 1 and told["sessions"] == [] and told["formats"] == {"native": 1}
     assert "would erase 1 message (" in run("forget", "trip", "--query", HOTEL, "--dry-run").stdout
     assert HOTEL in run("export", "-").stdout
+
+
+def test_a_dry_run_shows_what_would_go_and_where_the_words_stand(run: Run, filled: Path) -> None:
+    shown = run("forget", "--query", "Ben", "--dry-run")
+    lines = [line for line in shown.stdout.splitlines() if line.startswith("  m")]
+    assert len(lines) == 2 and all("Ben: " in line and "(found in: authors)" in line for line in lines)
+    assert "note: The words stand in: authors (2 messages). Not in: text, " in shown.stderr
+    told = document(run("forget", "--query", "Ben", "--dry-run", "--json"))["would_forget"]
+    assert [item["message_id"] for item in told["items"]] == told["messages"]
+    assert {item["text"] for item in told["items"]} > {"Did you book the hotel?"}
+    assert all(item["found_in"] == ["authors"] and item["timestamp"] for item in told["items"])
+
+
+def test_a_long_list_is_cut(run: Run, filled: Path, tmp_path: Path) -> None:
+    many = write(tmp_path / "many.jsonl", [line("many", number % 20, f"note {number}", message_id=f"n{number}")
+                                           for number in range(25)])  # fmt: skip
+    run("ingest", many)
+    shown = run("forget", "many", "--dry-run").stdout.splitlines()
+    assert len([one for one in shown if one.startswith("  m")]) == 20 and shown[-1] == "  and 5 more"
+    assert len(document(run("forget", "many", "--dry-run", "--json"))["would_forget"]["items"]) == 25
+
+
+@pytest.mark.slow
+def test_many_files_are_named_once(run: Run, filled: Path, tmp_path: Path) -> None:
+    for number in range(5):
+        run("ingest", write(tmp_path / f"{number}.jsonl", [line(f"s{number}", 1, "the purple walrus sings")]))
+    said = run("forget", "--query", "purple walrus", "--dry-run").stderr
+    assert "note: These 5 files were not changed, and may still contain it:" in said
+    assert "  and 2 more; --json lists all" in said and said.count(".jsonl") == 3
 
 
 def test_without_a_terminal_it_wants_to_be_told_yes(run: Run, filled: Path) -> None:
@@ -39,12 +69,33 @@ def test_a_receipt_says_what_went_and_that_no_trace_was_found(run: Run, filled: 
     assert document(run("verify", "--json"))["ok"]
 
 
+def test_a_receipt_says_what_was_not_looked_for(run: Run, filled: Path) -> None:
+    said = document(run("add", "ok, thx", "--session", "short", "--json"))["message"]["id"]
+    short = run("forget", said, "--yes").stdout
+    assert "0 of 1 text; full text for 1 word; files not for 1 text: too short, or too many" in short
+    assert "none found" not in short and "in files not looked for" in short
+    run("add", "ok, thx", "--session", "both")
+    run("add", "The spare key lies under the third flower pot", "--session", "both")
+    both = run("forget", "both", "--yes").stdout
+    assert "none found of the 1 text looked for; not known of the others" in both
+
+
 def test_the_next_ingest_leaves_it_out_unless_told(run: Run, filled: Path, chats: Path) -> None:
     run("forget", "--query", HOTEL, "--yes")
     report = document(run("ingest", chats, "--json"))
     assert report["totals"]["new"] == 0
     assert "skipped 1 message that" in report["files"][0]["notes"][0]["message"]
     assert document(run("ingest", chats, "--again", "--json"))["totals"]["new"] == 1
+
+
+def test_a_deleted_conversation_stays_deleted_unless_told(run: Run, filled: Path, chats: Path) -> None:
+    run("sessions", "delete", "trip", "--yes")
+    report = document(run("ingest", chats, "--json"))
+    assert report["totals"]["new"] == 0
+    assert "skipped 4 messages that had been forgotten or deleted" in report["files"][0]["notes"][0]["message"]
+    run("add", "We are back", "--session", "trip")
+    assert document(run("ingest", chats, "--again", "--json"))["totals"]["new"] == 4
+    assert document(run("verify", "--json"))["ok"]
 
 
 def test_it_needs_something_to_forget(run: Run, kept: Path) -> None:

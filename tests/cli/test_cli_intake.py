@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_runs import TRIP, Run, document, line, write
 
 from appliance.cli.ingest import EMPTY_HINT
+from appliance.errors import DiskFull
+from appliance.ingest import pipeline
 
 FILE_KEYS = ["path", "format", "status", "conversations", "messages", "new", "updated", "duplicates",
              "documents", "pages", "kept", "errors", "notes", "read_with"]  # fmt: skip
@@ -28,7 +31,7 @@ def test_ingest_tells_what_it_did(run: Run, chats: Path) -> None:
 
 def test_ingest_prints_the_contracts_shape(run: Run, chats: Path) -> None:
     report = document(run("ingest", chats, "--json"))
-    assert list(report) == ["files", "totals", "seconds", "pending_reason"]
+    assert list(report) == ["files", "totals", "seconds", "pending_reason", "stopped"]
     (file,) = report["files"]
     assert list(file) == FILE_KEYS
     assert file["path"] == str(chats)
@@ -171,3 +174,50 @@ def test_add_refuses_what_is_no_text(run: Run, home: Path) -> None:
     result = run("add", "-", input=b"\xff\xfe\xff")
     assert result.exit_code == 1
     assert "stdin: Not UTF-8 text at byte 0" in result.stderr
+
+
+def test_a_full_disk_leaves_a_report_of_what_was_read(
+    run: Run, home: Path, chats: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object, **options: object) -> int:
+        raise DiskFull("The disk has no room to create the index.", where=str(home / "index"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("appliance.engine.index_service.IndexService._drain_rounds", refuse)
+        result = run("ingest", chats)
+    assert result.exit_code == 1 and "9 messages in 2 conversations: 9 new" in result.stdout
+    told = result.stderr[result.stderr.index("error: ") :]
+    assert told.startswith("error: All messages are stored and can be found by their words. ")
+    assert "no room to create the index" in told and "reindex --pending" in told
+
+
+def test_a_disk_that_fills_while_files_are_read_names_where_it_ended(
+    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [write(tmp_path / f"{name}.jsonl", [line(name, 1, f"hello from {name}")]) for name in ("a", "b", "c")]
+    store = pipeline.store
+
+    def fill(batch: Any, source: Any, *rest: Any) -> None:
+        if source.name.endswith("b.jsonl"):
+            raise DiskFull("The disk is full.", where=str(home))
+        store(batch, source, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "store", fill)
+        result = run("ingest", *files)
+    assert result.exit_code == 1 and "1 message in 1 conversation: 1 new" in result.stdout
+    assert "error: No further file was read: " in result.stderr and "then ingest again" in result.stderr
+    assert document(run("ingest", *files, "--json"))["totals"]["new"] == 2
+
+
+def test_status_names_a_full_disk_and_counts_files_that_were_not_read(
+    run: Run, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "drop").mkdir()
+    broken = tmp_path / "drop" / "broken.jsonl"
+    broken.write_text('{"session_id": "s", "role": "user", "content": "fine"}\n{"session_id": "s", "role"')
+    run("watch", tmp_path / "drop", "--once")
+    shape = document(run("status", "--json"))
+    assert shape["health"] == "1 file was not read completely" and shape["files"]["troubles"]
+    monkeypatch.setattr("appliance.memory.status.free_bytes", lambda folder: 1_200_000)
+    assert f"the disk of {filled} is full: 1.2 MB are free" in run("status").stdout

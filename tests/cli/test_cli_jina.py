@@ -118,7 +118,7 @@ def test_without_the_api_an_ingest_says_what_waits(
     done = run("ingest", chats)
     assert done.exit_code == 0 and "9 new" in done.stdout
     assert "note: The Jina API is overloaded or down (HTTP 503)." in done.stderr
-    assert "A search finds them by words only" in done.stderr
+    assert "makes them searchable by meaning too" in done.stderr
     added = run("add", "the heron waits")
     assert added.exit_code == 0 and "added to notes" in added.stdout and "HTTP 503" in added.stderr
     failed = run("reindex", "--pending")

@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 from cli_runs import Run, document
 
+from appliance.timestamps import iso_from_microseconds, now
 from tests.damages import break_text
 
 
 def test_show_reads_a_session_with_its_marks(run: Run, kept: Path) -> None:
     shown = run("show", "help").stdout
     assert shown.startswith("Soup\n")
-    assert "system  2026-02-02T10:00:00+00:00  m5  [hidden]" in shown
+    assert "system  2026-02-02 10:00  m5  [hidden]" in shown
     assert "[other branch]" in shown
-    assert "web  2026-02-06T10:00:00+00:00  m9  [tool]" in shown
+    assert "web  2026-02-06 10:00  m9  [tool]" in shown
     assert "    Blend some of the vegetables into it.\n" in shown
     assert "[edited, with river.jpg]" in run("show", "trip").stdout
 
@@ -37,8 +38,8 @@ def test_show_says_how_often_and_when_a_message_s_like_was_said(run: Run, tmp_pa
     (tmp_path / "asked.jsonl").write_text("\n".join(lines), encoding="utf-8")
     run("ingest", str(tmp_path / "asked.jsonl"))
     result = run("show", "m1")
-    assert "30 similar messages\n2001-03-01T10:00:00+00:00  m30  s30  user" in result.stdout
-    assert "2030-03-01T10:00:00+00:00  m1 " in result.stdout and "2010-" not in result.stdout
+    assert "30 similar messages\n2001-03-01 10:00  m30  s30  user" in result.stdout
+    assert "2030-03-01 10:00  m1 " in result.stdout and "2010-" not in result.stdout
     assert "--json lists all" in result.stderr
     found = document(run("show", "m1", "--json"))["variants"]
     assert [message["timestamp"][:4] for message in found] == [f"20{n:02}" for n in range(1, 31)]
@@ -47,7 +48,7 @@ def test_show_says_how_often_and_when_a_message_s_like_was_said(run: Run, tmp_pa
 
 def test_show_puts_a_message_in_its_place(run: Run, kept: Path) -> None:
     shown = run("show", "m2").stdout
-    assert "> Ben  2026-02-03T10:00:00+00:00  m2" in shown
+    assert "> Ben  2026-02-03 10:00  m2" in shown
     assert "We leave for Lisbon" in shown
     assert "2 of 4 in s1" in shown
     found = document(run("show", "trip-2", "--json"))
@@ -95,11 +96,27 @@ def test_a_message_is_corrected_and_an_older_export_does_not_undo_it(run: Run, f
     old = document(run("show", "trip-3", "--json"))["message"]
     assert run("correct", "trip-3", "The green one, reservation ZZ-9000").stdout == f"{old['id']} corrected\n"
     new = document(run("show", "trip-3", "--json"))["message"]
-    assert new == {**old, "text": "The green one, reservation ZZ-9000"}
+    corrected = {"corrected": new["metadata"]["corrected"]}
+    assert new == {**old, "text": "The green one, reservation ZZ-9000", "metadata": old["metadata"] | corrected}
     assert document(run("ingest", chats, "--json"))["totals"]["updated"] == 0
     assert run("search", "ZZ-9000").stdout.count("ZZ-9000") == 1
     assert "QX-4471" not in run("search", "QX-4471", "--mode", "lexical").stdout
     assert document(run("verify", "--json"))["ok"]
+
+
+def test_a_correction_is_marked_and_the_original_can_be_read(run: Run, filled: Path) -> None:
+    run("correct", "trip-3", "The green one, reservation ZZ-9000")
+    mark = f"corrected by you on {iso_from_microseconds(now())[:10]}"
+    assert mark in run("show", "trip-3").stdout and mark in run("search", "green reservation").stdout
+    (hit,) = document(run("search", "ZZ-9000", "-k", "1", "--json"))["hits"]
+    assert hit["corrected"].startswith(mark[-10:])
+    assert f"Ana, {mark.replace('by you on ', '')}] The green one" in run("context", "reservation ZZ-9000").stdout
+    shown = run("show", "trip-3", "--versions").stdout
+    assert "version 1" in shown and "The blue one near the river, reservation QX-4471" in shown and mark in shown
+    told = document(run("show", "trip-3", "--versions", "--json"))
+    assert [one["text"] for one in told["versions"]] == ["The blue one near the river, reservation QX-4471"]
+    assert "never changed" in run("show", "trip-1", "--versions").stderr
+    assert run("show", "trip", "--versions").exit_code == 2
 
 
 def test_somebody_elses_message_is_not_corrected(run: Run, filled: Path) -> None:
@@ -120,7 +137,9 @@ def test_show_of_what_is_not_there(run: Run, kept: Path, reference: str) -> None
 def test_export_writes_a_private_file_that_can_be_ingested(run: Run, kept: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     target.write_text("an older one")
-    result = run("export", target, "--user", "me")
+    refused = run("export", target, "--user", "me")
+    assert refused.exit_code == 2 and "--force" in refused.stderr and target.read_text() == "an older one"
+    result = run("export", target, "--user", "me", "--force")
     assert result.exit_code == 0, result.output
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     lines = [json.loads(each) for each in target.read_text(encoding="utf-8").splitlines()]
@@ -147,7 +166,7 @@ def test_export_follows_a_link(run: Run, kept: Path, tmp_path: Path) -> None:
     target, link = tmp_path / "target.jsonl", tmp_path / "link.jsonl"
     target.touch()
     link.symlink_to(target)
-    run("export", link)
+    run("export", link, "--force")
     assert link.is_symlink()
     assert target.stat().st_size > 0
 

@@ -99,6 +99,7 @@ CASES: Sequence[Case] = (
     case("message", r.MessageRequest("harbour-2")),
     case("message unknown", r.MessageRequest("m9999")),
     case("variants", r.VariantsRequest("m1")),
+    case("versions", r.VersionsRequest("m1")),
     case("export", r.ExportRequest()),
     case("export of nobody", r.ExportRequest(user_id="nobody")),
     case("markdown", r.ExportMarkdownRequest()),

@@ -79,6 +79,29 @@ def test_common_words_make_no_echo(memory: Appliance) -> None:
     assert not [kind for kind, _ in echoes(memory, said.id) if kind != "copy"]
 
 
+@pytest.mark.parametrize("short", ["hey", *(pytest.param(one, marks=pytest.mark.slow) for one in ("Good!", "hi all"))])
+def test_short_words_make_no_echo_not_even_of_a_copy(memory: Appliance, short: str) -> None:
+    said = memory.sessions.create().add("user", short)
+    other = memory.sessions.create()
+    other.add("user", short)
+    other.add("user", f"{short} it is a real surprise that the hedgehog came back")
+    memory.embed_pending()
+    assert echoes(memory, said.id) == set()
+
+
+def test_words_scattered_over_a_long_text_make_no_echo(memory: Appliance) -> None:
+    said = memory.sessions.create().add("user", "Mount the samba share before the backup starts")
+    memory.sessions.create().add(
+        "user",
+        "The share of votes is counted by hand and sent to the town hall, where samba music plays while everybody"
+        " waits for the evening news, because the mount of the old loudspeaker was repaired and the backup choir sings"
+        " songs of long ago in the cold wind until midnight and nobody leaves",
+    )
+    repeated = memory.sessions.create().add("assistant", "Noted: mount the samba share, backup starts later.")
+    memory.embed_pending()
+    assert echoes(memory, said.id) == {("answer", repeated.id)}
+
+
 def test_facts_that_the_person_added_and_summaries_are_offered(memory: Appliance, home: Path) -> None:
     session = memory.sessions.create()
     said = session.add("user", "My name is Quillfeather.")

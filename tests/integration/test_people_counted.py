@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance
+from appliance.errors import UsageError
 from tests.people_exports import MAILS, mailbox, slack, whatsapp, write_exports
 
 PARROT = "Did you feed the parrot on Sunday?"
@@ -115,13 +116,14 @@ def test_forgetting_me_means_what_i_wrote_to_assistants_too(filled: Appliance) -
     assert preview.authors == {"Ana": 1, "Ana Silva": 2, "": 1}
 
 
-def test_forgetting_a_name_of_several_people_says_who_they_are(memory: Appliance, tmp_path: Path) -> None:
+def test_forgetting_a_part_of_a_name_says_whose_it_is(memory: Appliance, tmp_path: Path) -> None:
     mails = [("Ben Carter", "ben@c.example", "One", "The launch is on Monday."),
              ("Ben Miller", "ben@m.example", "Two", "The launch is on Tuesday.")]  # fmt: skip
     memory.ingest(mailbox(tmp_path / "mail.mbox", mails))
     preview = memory.erasure.preview(author="ben")
-    assert preview.authors == {"Ben Carter": 1, "Ben Miller": 1}
-    assert len(preview.notes) == 1 and preview.notes[0].startswith("'ben' is the name of 2 people: Ben ")
+    assert not preview.messages and preview.notes == (
+        "no author is named exactly 'ben'; it is a part of Ben Carter, Ben Miller",
+    )
     one = next(person for person in memory.people.list() if person.name == "Ben Carter")
     assert memory.erasure.preview(author=one.id).authors == {"Ben Carter": 1}
 
@@ -133,6 +135,27 @@ def test_forgetting_one_of_two_namesakes_keeps_the_other(memory: Appliance, tmp_
     first = min(memory.people.list(), key=lambda person: min(one.value for one in person.identities))
     memory.erasure.forget(memory.erasure.preview(author=first.id))
     assert texts(memory) == {"Message of U2 about the launch"}
+
+
+def test_forgetting_a_name_of_several_people_is_refused_with_who_they_are(memory: Appliance, tmp_path: Path) -> None:
+    for name, number in (("one", 1), ("two", 2)):
+        memory.ingest(slack(tmp_path / name, (f"U{number}", "Ben", f"ben{number}@b.example"), channel=name))
+    ids = sorted(person.id for person in memory.people.list())
+    with pytest.raises(UsageError) as refused:
+        memory.erasure.preview(author="Ben")
+    assert f"'Ben' is the name of 2 people: Ben ({ids[0]}), Ben ({ids[1]})" in str(refused.value)
+
+
+@pytest.mark.parametrize("option", ["author", pytest.param("author_name", marks=pytest.mark.slow)])
+def test_a_name_never_erases_the_messages_of_a_longer_one(memory: Appliance, tmp_path: Path, option: str) -> None:
+    for name in ("Jane", "Jungle Jane", "Jané 🤓", "JANE", "Janet"):
+        lines = {"session_id": name, "role": "user", "author": name, "content": f"I am {name}"}
+        (tmp_path / "chat.jsonl").write_text(json.dumps(lines), "utf-8")
+        memory.ingest(tmp_path / "chat.jsonl")
+    preview = memory.erasure.preview(**{option: "jane"})  # type: ignore[arg-type]
+    assert preview.authors == {"Jane": 1, "JANE": 1}
+    assert memory.erasure.preview(**{option: "jane 🤓"}).authors == {"Jané 🤓": 1}  # type: ignore[arg-type]
+    assert not memory.erasure.preview(**{option: "a"}).messages  # type: ignore[arg-type]
 
 
 def test_forgetting_nobody_proposes_the_like(filled: Appliance) -> None:

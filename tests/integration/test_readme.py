@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -28,9 +29,33 @@ def block(after: str) -> str:
     return found[1]
 
 
+EXPECTED = {
+    "search cabaña": "La cabaña en verano",
+    "on-this-day": "Lucía: ",
+    "--author me": "dinner",
+    "people me": "Mara Vogel (you)",
+    "--source whatsapp": "the cabin money",
+    "appliance secrets": "password",
+    "attachments --kind image": "IMG-20260111-WA0004.jpg",
+    "wifi password of the cabin": "•••••••••",
+    "search dentist": "Dr. Lopez",
+}
+"""What lines of the tour show."""
+
+
+def _told(commands: str) -> str:
+    """The commands, each with its words printed before it."""
+    lines = []
+    for line in commands.splitlines():
+        if line.startswith("appliance"):
+            lines.append("printf '@@ %s\\n' " + shlex.quote(line.partition("#")[0].strip()))
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
 @pytest.mark.skipif(not (BIN / "appliance").exists(), reason="the package is not installed in this environment")
 def test_the_tour(tmp_path: Path) -> None:
-    tour = block("## A tour").replace('export PATH="$PWD/.venv/bin:$PATH" ', "export ")
+    tour = _told(block("## A tour").replace('export PATH="$PWD/.venv/bin:$PATH" ', "export "))
     served = block("## For assistants")
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
     done = subprocess.run(
@@ -42,6 +67,13 @@ def test_the_tour(tmp_path: Path) -> None:
         timeout=240,
     )
     assert done.returncode == 0, done.stderr
+    told = dict(re.findall(r"^@@ (.*?)\n(.*?)(?=^@@ |\Z)", done.stdout, re.MULTILINE | re.DOTALL))
+    for words, part in EXPECTED.items():
+        (output,) = (output for line, output in told.items() if words in line)
+        assert part in output, (words, output)
+    shown = "".join(output for line, output in told.items() if "appliance export" not in line)
+    assert "Burra1987" not in shown, "a secret is hidden from what an assistant is given"
+    assert not re.search(r"^note: no (?:author|tag|source) ", done.stderr, re.MULTILINE)
     assert "cashews" in done.stdout
     assert "13 March" in done.stdout
     assert "Dr. Lopez" in done.stdout

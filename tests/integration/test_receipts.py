@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance
-from appliance.errors import HomeError
+from appliance.errors import ApplianceError, HomeError
+from appliance.memory import erased_texts
 from appliance.memory import traces as traces_module
+from appliance.memory.erased_texts import ErasedTexts
 from appliance.store import lexical
 from appliance.types import Receipt
 from appliance_models import HashEmbedder
@@ -137,9 +139,42 @@ def test_an_interrupted_erasure_is_told_and_finished_on_request(
 ) -> None:
     interrupt(memory, monkeypatch, secretive(memory))
     assert "a forget is not finished" in memory.status()["health"]
+    (problem,) = memory.verify().problems
+    assert problem.where == "erasing" and "'appliance reindex --pending' finishes this" in problem.message
     memory.embed_pending()
+    assert not memory.verify().problems
     assert_true(memory.erasure.receipts()[0], 40)
     assert memory.status()["health"] == "ok"
+
+
+def test_an_erasure_that_fails_at_first_keeps_no_texts(
+    memory: Appliance, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The texts are written before the database has room for the erasure, which may then not happen."""
+    session = secretive(memory)
+
+    def keep_and_fail(folder: Path, key: int, erased: ErasedTexts) -> None:
+        keep(folder, key, erased)
+        (folder / f"e{key + 1}.json.new").write_text(SECRET)  # what a write leaves that finds no room
+        raise OSError(errno.ENOSPC, "full")
+
+    keep = erased_texts.keep
+    with monkeypatch.context() as patch:
+        patch.setattr(erased_texts, "keep", keep_and_fail)
+        with pytest.raises((OSError, ApplianceError)):
+            memory.erasure.forget(memory.erasure.preview(session))
+    assert not (home / "erasing").exists() and len(memory.sessions.get(session).messages()) == 40
+    assert memory.status()["health"] == "ok" and not memory.verify().problems
+
+
+def test_texts_that_a_killed_erasure_left_are_told_and_removed(memory: Appliance, home: Path) -> None:
+    """It is killed after its texts were written and before the database was."""
+    secretive(memory)
+    erased_texts.keep(home / "erasing", 1, ErasedTexts([SECRET], 1))
+    assert "the texts of a forget that did not happen" in memory.status()["health"]
+    assert [problem.where for problem in memory.verify().problems] == ["erasing"]
+    memory.embed_pending()
+    assert not (home / "erasing").exists() and not memory.verify().problems
 
 
 @pytest.mark.parametrize("damage", ["garbage", "another word", "a folder"])

@@ -307,12 +307,14 @@ def test_a_cleared_session_goes_on(memory: Appliance) -> None:
     assert titled.title == "Kept"
 
 
-def test_a_deleted_import_comes_back_with_its_export(memory: Appliance, tmp_path: Path) -> None:
+def test_a_deleted_import_comes_back_only_if_it_is_told_to(memory: Appliance, tmp_path: Path) -> None:
     lines = [line("a", 1, "one"), line("a", 2, "two")]
     ingest(memory, tmp_path, lines)
     memory.sessions.resume("a").delete()
     assert not memory.sessions.list()
     ingest(memory, tmp_path, lines)
+    assert not memory.sessions.list()
+    ingest(memory, tmp_path, lines, again=True)
     assert texts(memory.sessions.resume("a")) == ["one", "two"]
     clean(memory)
 

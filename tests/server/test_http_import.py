@@ -42,7 +42,8 @@ def test_an_export_is_read_and_told_like_the_command_line_does(memory: Appliance
     told = answer.json()
     assert told["files"] == [
         {"path": "chat.jsonl", "format": "native", "status": "ok", "conversations": 1, "messages": 1, "new": 1,
-         "updated": 0, "duplicates": 0, "documents": 0, "pages": 0, "kept": 0, "errors": [], "notes": []}
+         "updated": 0, "duplicates": 0, "documents": 0, "pages": 0, "kept": 0, "errors": [], "notes": [],
+         "read_with": ""}
     ]  # fmt: skip
     assert told["totals"]["embedded"] == 1 and told["totals"]["pending"] == 0 and told["seconds"] > 0
     assert memory.search("otter") and not left(memory)

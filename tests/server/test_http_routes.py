@@ -39,12 +39,13 @@ def test_a_search_answers_what_python_answers(memory: Appliance, client: TestCli
         (hit.message_id, hit.text, hit.score) for hit in found
     ]
     assert set(answer) == {
-        "query", "mode", "hits", "took_ms", "notes", "times", "summaries", "total", "total_is_exact", "more",
-        "found",
+        "query", "mode", "hits", "took_ms", "notes", "times", "summaries", "total", "total_is_exact", "likely",
+        "more", "found",
     }  # fmt: skip
     assert set(answer["hits"][0]) == {
         "rank", "score", "message_id", "external_id", "session_id", "external_session_id", "session_title", "role",
-        "author", "timestamp", "text", "snippet", "source", "tier", "why", "before", "after", "time", "document",
+        "author", "timestamp", "text", "snippet", "source", "tier", "why", "before", "after", "time", "corrected",
+        "document",
     }  # fmt: skip
     why = client.post("/v1/search", json={"query": "lease", "why_not": "m2"}).json()["why_not"]
     assert why["message_id"] == "m2"
@@ -231,6 +232,14 @@ def test_forgetting_says_what_would_go_and_then_proves_it(client: TestClient) ->
     assert client.get("/v1/forget/receipts").json() == [receipt]
     assert client.get(f"/v1/forget/receipts/{receipt['id']}").json() == receipt
     assert client.get(f"/v1/messages/{id}").status_code == 404
+    for number in range(22):
+        said(client, f"the purple walrus {number}", session_id="zoo")
+    many = {"query": "purple walrus"}
+    refused = client.post("/v1/forget", json=many)
+    assert refused.status_code == 409 and "22 messages" in refused.json()["detail"]
+    assert client.post("/v1/forget", json={**many, "confirm": 21}).status_code == 409
+    assert len(client.post("/v1/forget", json={**many, "dry_run": True}).json()["would_forget"]["messages"]) == 22
+    assert client.post("/v1/forget", json={**many, "confirm": 22}).json()["receipt"]["messages"] == 22
     nothing = client.post("/v1/forget", json={"everything": True, "user_id": "nobody"}).json()
     assert nothing["forgotten"]["messages"] == []
     assert client.post("/v1/forget", json={}).status_code == 422

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -102,7 +103,9 @@ def test_from_a_search_to_what_stands_around_to_the_full_text(filled: Appliance)
 def test_an_index_is_text_that_names_the_next_step(filled: Appliance) -> None:
     async def work(caller: Caller) -> None:
         said = await caller.said("memory_search", query="reservation QX-4471")
-        assert said.splitlines()[1].startswith("m3 | 20") and "| Ana | s1 Lisbon | The blue one" in said
+        assert re.match(r"m3 \| [01]\.\d\d \| 20", said.splitlines()[1]) and "| Ana | s1 Lisbon | The blue one" in said
+        nearest = await caller.said("memory_search", query="zebra crossing on Mars", weak=True)
+        assert nearest.startswith("Weak matches only: ")
         assert 'memory_get ids ["m3"]' in said
         assert "No matches" in await caller.said("memory_search", query="hotel", since="1999-01-01", until="1999-01-02")
 

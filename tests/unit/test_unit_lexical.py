@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance
+from appliance.retrieval.candidates import from_text
 from appliance.store import lexical
 from appliance.store.database import Database
 from appliance.types import Filters, Scope
 from appliance_models import HashEmbedder
+from tests.engines import engine_of
 
 ME = Filters(Scope("me"))
 
@@ -126,6 +128,17 @@ def test_stop_words_count_only_where_there_is_nothing_else() -> None:
     assert lexical.query_words("who am I") == ["who", "am", "i"]
     assert lexical.query_words("Garden garden GARDEN rose") == ["garden", "rose"]
     assert lexical.query_words(" \t\n…!") == []
+
+
+def test_words_of_neighbours_are_no_own_words_before_the_index_is_made(memory: Appliance) -> None:
+    """Otherwise "image omitted" beside an answer would count as one that has all words of the question."""
+    session = memory.sessions.create()
+    answer = session.add("user", "I spotted a rare hyacinth macaw in the rainforest")
+    beside = session.add("user", "image omitted")
+    found = from_text(engine_of(memory)._database.read(), "rare macaw", Filters(Scope("me", "")), None)
+    scores = {f"m{key}": found.legs(row) for row, key in enumerate(found.messages.tolist())}
+    assert scores[answer.id]["own"]["score"] == scores[answer.id]["window"]["score"]
+    assert (scores[beside.id]["own"]["score"], bool(scores[beside.id]["window"]["score"])) == (0, True)
 
 
 def test_a_message_weighs_more_than_its_neighbours(memory: Appliance, tmp_path: Path) -> None:

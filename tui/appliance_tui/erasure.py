@@ -11,12 +11,13 @@ from appliance_tui.widgets.display_text import pluralize
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import ErasurePreview, Message, Receipt
+    from appliance.types import ErasurePreview, ErasureReport, Message, Receipt
 
 MAX_PREVIEWED_MESSAGES = 200
 """Messages of a preview whose text is loaded; nobody reads more before they confirm."""
 
 MAX_NAMED_ECHOES = 5
+MAX_NAMED_FILES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +128,30 @@ def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tupl
         f"{pluralize(report.files, 'file')} ({format_bytes(report.bytes)}) for {report.texts:,} of"
         f" {pluralize(max(report.erased_texts, report.texts), 'text')}",
     )
-    yield "traces", ", ".join(report.traces) or "none found"
+    yield "traces", ", ".join(report.traces) or _describe_absence(report)
     for path in report.yours:
         yield "note", f"Your export {path} still contains it."
-    for path in files:
-        yield "note", kept_file_note(path)
+    for note in kept_file_notes(files):
+        yield "note", note
 
 
-def kept_file_note(path: str) -> str:
-    return f"The file {path} was not changed, and may still contain it."
+def _describe_absence(report: ErasureReport) -> str:
+    """That no trace was found of what was looked for, which may not be everything."""
+    if report.texts >= report.erased_texts:
+        return "none found"
+    if report.texts:
+        return f"none found of the {pluralize(report.texts, 'text')} looked for; not known of the others"
+    return "in files not looked for: the texts are too short to be told from others"
+
+
+def kept_file_notes(files: Sequence[str]) -> Iterator[str]:
+    """Which files still contain what is erased, a line each; many are counted."""
+    if len(files) == 1:
+        yield f"The file {files[0]} was not changed, and may still contain it."
+    elif files:
+        named, rest = files[:MAX_NAMED_FILES], len(files) - MAX_NAMED_FILES
+        more = f" and {rest:,} more" if rest > 0 else ""
+        yield f"{len(files):,} files were not changed, and may still contain it: {', '.join(named)}{more}."
 
 
 def place_note(preview: ErasurePreview) -> str:

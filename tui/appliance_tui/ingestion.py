@@ -145,7 +145,7 @@ class ImportQueue:
             report = memory.ingest(
                 list(job.paths), user_id=job.user, dry_run=job.dry_run, wait=False, on_file=self._on_file
             )
-            return replace(outcome, files=report.files)
+            return replace(outcome, files=report.files, error=report.stopped)
 
         try:
             outcome = await self._app.memory_worker.run_command(work)

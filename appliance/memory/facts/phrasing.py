@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping
 
 from appliance.languages import ENGLISH, LANGUAGES
-from appliance.languages.language import full_names
+from appliance.languages.language import by_word, full_names
 
 USER_SUBJECT = "me"
 
@@ -35,9 +35,34 @@ _WITHOUT = re.compile(rf"(?:{'|'.join(language.no for language in LANGUAGES)})\s
 # A health value that a person is, not has.
 _CONDITION = re.compile(
     r"(?:intolerant|intolerante a la lactosa|diabetic|diabetiker(?:in)?|diabétic[oa]|asthmatic|asmátic[oa]|dyslexic"
-    r"|legasthenikerin?|autistic|coeliac|celiac|pregnant|schwanger|deaf|hard of hearing|blind|daltónic[oa])$",
+    r"|legasthenikerin?|autistic|coeliac|celiac|pregnant|schwanger|colou?r-blind|deaf|hard of hearing|blind"
+    r"|daltónic[oa])$",
     re.IGNORECASE,
 )
+_ENGLISH_VALUES: Mapping[str, str] = by_word({
+    "vegetarian": "vegetarier|vegetarierin|vegetarisch|vegetariano|vegetariana",
+    "vegan": "veganer|veganerin|vegano|vegana", "pescetarian": "pescetarier|pescetarierin|pescetariano|pescetariana",
+    "coeliac": "celíaco|celíaca|celiaco|celiaca", "alcohol": "alkohol", "coffee": "kaffee|café",
+    "milk": "milch|leche", "caffeine": "koffein|cafeína", "beer": "bier|cerveza", "wine": "wein|vino",
+    "black tea": "schwarzen tee", "meat": "fleisch|carne", "pork": "schweinefleisch|cerdo",
+    "beef": "rindfleisch|ternera", "fish": "fisch|pescado", "wheat": "weizen|trigo", "sugar": "zucker|azúcar",
+    "eggs": "eier|huevo|huevos", "dairy": "milchprodukte|lácteos", "lactose": "laktose|lactosa",
+    "nuts": "nüsse|frutos secos", "seafood": "meeresfrüchte|marisco|mariscos", "cheese": "käse",
+    "chocolate": "schokolade", "soft drinks": "refrescos", "red meat": "carne roja",
+    "meat or fish": "carne ni pescado", "migraine": "migräne|migraña|migrañas", "asthma": "asma",
+    "high blood pressure": "bluthochdruck|hipertensión", "neurodermatitis": "neurodermitis",
+    "coeliac disease": "zöliakie", "hay fever": "heuschnupfen", "rheumatism": "rheuma", "depression": "depressionen",
+    "ADHD": "adhs|tdah", "epilepsy": "epilepsie|epilepsia", "arthritis": "artritis", "anxiety": "ansiedad",
+    "diabetic": "diabetiker|diabetikerin|diabético|diabética", "pregnant": "schwanger",
+    "lactose intolerant": "laktoseintolerant|intolerante a la lactosa", "asthmatic": "asmático|asmática",
+    "colour-blind": "farbenblind|daltónico|daltónica", "dyslexic": "legastheniker|legasthenikerin",
+})  # fmt: skip
+"""The English word for each value that the rules for diets and health know in another language. A value that people may
+put in any words stays in theirs."""
+
+_DIET_OF_PERSON = re.compile(r"(?:vegan|vegetarian|pesc[ea]tarian|coeliac|celiac)$", re.IGNORECASE)
+"""A diet that a person is, not eats."""
+
 _ARTICLE = re.compile(rf"^(?:{'|'.join(language.articles for language in LANGUAGES)}|my|our)\s+")
 _VERSION = re.compile(r"\s+v?\d[\w.]*$")
 
@@ -93,11 +118,17 @@ def fact_sentence(subject: str, kind: str, name: str, value: str) -> str:
     if template is None:
         return f"{name if of_user else f'{name} of {subject}'} is {'on ' if kind == 'date' else ''}{value}"
     if name == "diet" and (negation := _WITHOUT.match(value)):
-        template, value = "avoids {}", value[negation.end() :]
-    elif name == "health" and _CONDITION.search(value):
-        template = "is {}"
+        template, value = "avoids {}", _in_english(value[negation.end() :])
+    elif name in ("diet", "health"):
+        value = _in_english(value)
+        if (_DIET_OF_PERSON if name == "diet" else _CONDITION).search(value):
+            template = "is {}"
     predicate = template.replace("{}", value)
     return predicate if of_user else f"{subject} {predicate}"
+
+
+def _in_english(value: str) -> str:
+    return _ENGLISH_VALUES.get(value.casefold(), value)
 
 
 def _format_day(value: str) -> str:

@@ -381,8 +381,12 @@ class PersonNameBody(ScopedBody):
 # --- forgetting -----------------------------------------------------------------------------------------
 
 
+MAX_UNCONFIRMED = 20
+"""Messages that a selection by words, authors, times or sources may erase without being told how many there are."""
+
+
 class ForgetBody(ScopedBody):
-    """A selection to erase for good; all but everything, with_echoes and dry_run narrow each other."""
+    """A selection to erase for good; all but everything, with_echoes, dry_run and confirm narrow each other."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -410,10 +414,9 @@ class ForgetBody(ScopedBody):
     )
     title: Text = Field("", description="Words of the titles of conversations.")
     author: Text = Field(
-        "",
-        description="A person, as in a search: an id (p3), or any name or part of one; with all of the person's names.",
+        "", description="A person: an id (p3), or any whole name, address or number; with all of the person's names."
     )
-    author_name: Text = Field("", description="An author's name as it is written, or a part of it.")
+    author_name: Text = Field("", description="An author's whole name as it is written.")
     since: DateText | None = None
     until: DateText | None = Field(None, description="A date includes the whole day.")
     everything: bool = Field(False, description="The user's whole memory, if nothing else is selected.")
@@ -421,11 +424,15 @@ class ForgetBody(ScopedBody):
         False, description="Also near copies, answers that repeat it, and summaries and facts that say it."
     )
     dry_run: bool = Field(False, description="Only preview the erasure.")
+    confirm: Annotated[int, Field(ge=0), WHOLE_NUMBER] | None = Field(
+        None,
+        description="The number of messages that a preview has shown; with another number, nothing is erased. More than"
+        f" {MAX_UNCONFIRMED} messages that are named neither by ids nor by everything are erased only with it.",
+    )
 
     @model_validator(mode="after")
     def _check_not_empty(self) -> Self:
-        if not (
-            self.everything or self.model_fields_set - {"dry_run", "with_echoes", "user_id", "namespace", "everything"}
-        ):
+        unselecting = {"dry_run", "confirm", "with_echoes", "user_id", "namespace", "everything"}
+        if not (self.everything or self.model_fields_set - unselecting):
             raise ValueError("Nothing is selected to forget; give ids, a source, a query or everything")
         return self

@@ -69,14 +69,15 @@ class SummaryHitAnswer:
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
     """Hits in their order, with notes about the search. ``total`` counts all of them, or some of them if it is not
-    exact; ``more`` says that ``offset`` leads to others. ``found`` is false if nothing is a good match: then there are
-    no hits, unless ``min_score`` was given."""
+    exact, and ``likely`` those that are likely to be what was asked for; ``more`` says that ``offset`` leads to others.
+    ``found`` is false if nothing is a good match: then there are no hits, unless ``min_score`` was given."""
 
     query: str
     mode: Mode
     hits: tuple[Hit, ...]
     total: int
     total_is_exact: bool
+    likely: int
     more: bool
     found: bool
     took_ms: float
@@ -94,6 +95,7 @@ def search_shape(hits: Hits) -> dict[str, Any]:
         "hits": list(hits),
         "total": hits.total,
         "total_is_exact": hits.total_is_exact,
+        "likely": hits.likely,
         "more": hits.more,
         "found": hits.found,
         "took_ms": hits.took_ms,
@@ -220,12 +222,13 @@ class IngestTotals:
 @dataclass(frozen=True, slots=True)
 class IngestAnswer:
     """The result of an ingest. ``pending_reason`` says why chunks wait, if an embedding API failed; only the owner sees
-    it."""
+    it. ``stopped`` says why it ended early, if the disk has no room."""
 
     files: tuple[FileAnswer, ...]
     totals: IngestTotals
     seconds: float
     pending_reason: str | None
+    stopped: str = ""
 
 
 def ingest_shape(report: IngestReport) -> dict[str, Any]:
@@ -240,6 +243,7 @@ def ingest_shape(report: IngestReport) -> dict[str, Any]:
         },
         "seconds": report.seconds,
         "pending_reason": report.pending_reason,
+        "stopped": report.stopped,
     }
 
 
@@ -277,10 +281,11 @@ class EchoAnswer:
 class ErasurePreviewAnswer:
     """What would be erased: ids of messages and of whole sessions, characters, messages by format, facts, and exports
     outside of the memory that contain it and are not changed. ``found_in`` are the places where the words of a query
-    were looked for, with the number of messages that each leads to. ``echoes`` would still say it: near copies, answers
+    were looked for, with the number of messages that each leads to, and ``found_elsewhere`` those that don't have the
+    words in their text, with these places. ``echoes`` would still say it: near copies, answers
     that repeat it, other messages, summaries and facts; ``with_echoes`` erases them too. ``contacts`` counts entries of
     address books. If an author was named, ``authors`` are the names that its messages were written under ("" for none),
-    with their numbers, and ``notes`` say where a name is that of several people, or whose it may be."""
+    with their numbers, and ``notes`` say whose a name may be that no author has."""
 
     messages: tuple[str, ...]
     sessions: tuple[str, ...]
@@ -293,6 +298,7 @@ class ErasurePreviewAnswer:
     contacts: int = 0
     authors: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    found_elsewhere: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,6 +353,7 @@ def erasure_preview_shape(preview: ErasurePreview, echoes: Sequence[Mapping[str,
         "sessions": [f"s{key}" for key in preview.sessions],
         "contacts": len(preview.contacts),
     }
+    shape["found_elsewhere"] = {f"m{key}": places for key, places in preview.found_elsewhere.items()}
     del shape["touched"], shape["all_of"], shape["named_facts"], shape["summaries"]
     return shape
 

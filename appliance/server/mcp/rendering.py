@@ -7,20 +7,21 @@ from typing import Any
 
 from appliance.context import render
 from appliance.server.mcp import results
+from appliance.types.search import WEAK_SCORE
 
 
 def render_message_line(message: results.MessageLine) -> str:
-    """A message in an index."""
+    """A hit in an index."""
     similar = f" [{_plural(message.alike, 'similar message')}]" if message.alike else ""
-    return _render_line(message, f"{message.session} {message.title}".rstrip()) + similar
+    return _render_line(message, f"{message.session} {message.title}".rstrip(), f"{message.score:.2f}") + similar
 
 
-def _render_line(message: results.MessageLine, *location: str) -> str:
-    """A message in an index, with its session unless it stands under the session's heading."""
+def _render_line(message: results.MessageLine, location: str = "", score: str = "") -> str:
+    """A message in an index, with its session unless it stands under the session's heading, and a hit's score."""
     marker = "> " if message.here else ""
     more = f" ({message.characters:,} characters)" if message.characters > len(message.text) else ""
-    columns = (message.id, _when(message), message.who, *location, message.text)
-    return marker + " | ".join(columns) + more
+    columns = (message.id, score, _when(message), message.who, location)
+    return marker + " | ".join([*filter(None, columns), message.text]) + more
 
 
 def render_session(info: results.SessionLine) -> str:
@@ -98,9 +99,12 @@ def render_search(result: results.SearchResult) -> str:
         if result.weaker:
             hint = f"No good match. Try other words, or weak=true for the nearest of {result.weaker} messages."
         return _join([hint, *notes])
+    is_weak = max(hit.score for hit in result.hits) < WEAK_SCORE
+    weak = "Weak matches only: they may be about something else. " if is_weak else ""
     return _join(
         [
-            f"{_plural(len(result.hits), 'hit')}, best first (id | when | who | session | what matched):",
+            f"{weak}{_plural(len(result.hits), 'hit')}, best first"
+            " (id | score, 1 is certain | when | who | session | what matched):",
             *map(render_message_line, result.hits),
             *notes,
             _more_text(result.next),

@@ -62,7 +62,9 @@ class InjectedMemory:
 
     @property
     def knowledge(self) -> str:
-        return self.context.text if self.context is not None else ""
+        """The text that is added; none if the memory has nothing to say."""
+        context = self.context
+        return context.text if context is not None and any(layer.items for layer in context.layers) else ""
 
     def headers(self) -> dict[str, str]:
         layers = self.context.layers if self.context is not None else ()

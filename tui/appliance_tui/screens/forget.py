@@ -23,7 +23,7 @@ from appliance_tui.erasure import (
     ErasureSummary,
     author_note,
     echo_note,
-    kept_file_note,
+    kept_file_notes,
     place_note,
     preview_erasure,
     receipt_fields,
@@ -47,7 +47,7 @@ MAX_LINE_CHARACTERS = 400
 FIELDS = {
     "words": ("Words", "messages that contain this text"),
     "title": ("Title", "of conversations"),
-    "author": ("Author", "a name or a part of it"),
+    "author": ("Author", "a whole name, or an id (p3)"),
     "since": ("Since", "2025-12-31"),
     "until": ("Until", "2025-12-31"),
     "source": ("Source", "a format (whatsapp) or the path of a file"),
@@ -178,10 +178,11 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
     def _show(self, summary: ErasureSummary) -> None:
         self._sample_rows.show(summary.sample)
         if not summary.count:
-            self._show_text("No matches: nothing to forget.")
+            self._show_text(f"No matches: nothing to forget. {author_note(summary.preview)}".rstrip())
             return
         self._summary = summary
-        files = "".join(f"\n{kept_file_note(one_line(abbreviate_home(path)))}" for path in summary.preview.files)
+        paths = [one_line(abbreviate_home(path)) for path in summary.preview.files]
+        files = "".join(f"\n{note}" for note in kept_file_notes(paths))
         is_partial = len(summary.preview.messages) > len(summary.sample)
         first = f"\nThe first {len(summary.sample):,} of them:" if is_partial else ""
         included = self.query_one("#forget-echoes", Checkbox).value

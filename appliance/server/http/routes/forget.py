@@ -12,9 +12,9 @@ from starlette.responses import Response
 
 from appliance.errors import NotFound
 from appliance.server.http import responses
-from appliance.server.http.bodies import ForgetBody
+from appliance.server.http.bodies import MAX_UNCONFIRMED, ForgetBody
 from appliance.server.http.caller import HttpCaller, Reader, Writer
-from appliance.server.http.problems import usage_error_as_conflict
+from appliance.server.http.problems import Conflict, usage_error_as_conflict
 from appliance.server.http.routes.base import json_response, make_router, problem_responses
 from appliance.types import Receipt
 
@@ -39,7 +39,8 @@ class ForgetAnswer:
 
 @router.post("/v1/forget", response_model=ForgetAnswer, responses=problem_responses(404, 409))
 def forget(caller: Writer, body: ForgetBody) -> Response:
-    """Erase messages for good, with a receipt; with dry_run, only preview it."""
+    """Erase messages for good, with a receipt; with dry_run, only preview it. Many messages are erased only with
+    confirm, their number."""
     user, namespace = caller.resolve_user(body.user_id), caller.resolve_namespace(body.namespace)
     with usage_error_as_conflict():
         preview = caller.memory.erasure.preview(
@@ -64,6 +65,7 @@ def forget(caller: Writer, body: ForgetBody) -> Response:
         return json_response({"would_forget": responses.erasure_preview_shape(preview, echoes)})
     if not (preview.messages or preview.sessions or preview.facts or preview.contacts):
         return json_response({"forgotten": responses.erasure_preview_shape(preview, echoes)})
+    _require_confirmation(body, len(preview.messages))
     receipt = responses.receipt_shape(_redact(caller, caller.memory.erasure.forget(preview)))
     return json_response({"receipt": receipt, "files": preview.files, "echoes": echoes})
 
@@ -88,6 +90,20 @@ def receipt(caller: Reader, id: Annotated[str, Path(examples=["e3"])]) -> Respon
 def _resolve_ids(caller: HttpCaller, body: ForgetBody) -> list[str]:
     """The named ids as they are for the owner, resolved for others."""
     return body.ids if caller.grant.is_owner else [caller.resolve_id(reference) for reference in body.ids]
+
+
+def _require_confirmation(body: ForgetBody, messages: int) -> None:
+    """Check the number that confirms an erasure.
+
+    Raises:
+        Conflict: It is another one, or lacks where it is needed.
+    """
+    named = "1 message" if messages == 1 else f"{messages:,} messages"
+    hint = f'Preview it with "dry_run": true, then repeat it with "confirm": {messages}.'
+    if body.confirm is not None and body.confirm != messages:
+        raise Conflict(f"Nothing was erased: it is {named}, and {body.confirm:,} were confirmed.", hint=hint)
+    if body.confirm is None and messages > MAX_UNCONFIRMED and not (body.ids or body.everything):
+        raise Conflict(f"Nothing was erased: this would erase {named}.", hint=hint)
 
 
 def _readable_texts(caller: HttpCaller, ids: Sequence[str]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from fastapi import Query, Request
 from pydantic import AfterValidator, WithJsonSchema
 from starlette.responses import Response
 
-from appliance.errors import StoreError, UsageError
+from appliance.errors import DiskFull, StoreError, UsageError
 from appliance.formats import formats
 from appliance.paths import FILE_MODE, FOLDER_MODE, Home
 from appliance.server.http import idempotency, responses
@@ -195,10 +195,16 @@ def _ingest(
     keep: bool | None,
 ) -> IngestReport:
     with usage_error_as_conflict():
-        return caller.memory.ingest(
+        report = caller.memory.ingest(
             path, format=format, user_id=user, namespace=namespace, dry_run=dry_run, again=again, wait=wait,
             keep_attachments=keep,
         )  # fmt: skip
+    if report.stopped:  # names folders of this machine, which are the owner's business
+        raise DiskFull(
+            "The disk of the memory has no room: the import ended early, and what was stored is kept.",
+            hint="Make room on the disk, then import it again: only new messages are added.",
+        )
+    return report
 
 
 def _strip_upload_folder(report: IngestReport, folder: Path) -> IngestReport:
