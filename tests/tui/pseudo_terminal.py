@@ -41,8 +41,10 @@ class PseudoTerminal:
         self._reader.start()
 
     def type(self, text: str) -> None:
-        """Send a text in one write."""
-        os.write(self._master, text.encode())
+        """Send a text, as fast as the program takes it."""
+        rest = text.encode()
+        while rest:
+            rest = rest[os.write(self._master, rest) :]
 
     def text(self, start: int = 0) -> str:
         """What was sent behind the first ``start`` bytes, without control sequences."""
@@ -51,6 +53,10 @@ class PseudoTerminal:
     def until(self, words: str, start: int = 0) -> None:
         """Wait until words were sent behind the first ``start`` bytes."""
         until(lambda: words in self.text(start), lambda: f"{words!r} in\n{self.text(start)[-3000:]}")
+
+    def until_bytes(self, sequence: bytes, start: int = 0) -> None:
+        """Wait until a control sequence was sent behind the first ``start`` bytes."""
+        until(lambda: sequence in self.sent[start:], lambda: f"{sequence!r} in\n{self.sent[start:][-3000:]!r}")
 
     def colours(self) -> list[bytes]:
         """The codes of colours among what was sent."""
