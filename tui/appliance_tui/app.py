@@ -134,7 +134,12 @@ class ApplianceApp(App[None]):
         return self.user or self.owner
 
     def on_mount(self) -> None:
+        self.app_resume_signal.subscribe(self, self._draw_all)
         begin(self, self._start)
+
+    def _draw_all(self, _: object) -> None:
+        """Draw the whole screen: after a suspension the terminal's is empty."""
+        self.refresh(layout=True)
 
     def mark_drawn(self) -> None:
         self._first_frame_drawn.set()
