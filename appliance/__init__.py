@@ -94,6 +94,7 @@ if TYPE_CHECKING:
         Layer,
         LostPart,
         Message,
+        MessageVersion,
         MetricsSnapshot,
         Outline,
         Owner,
@@ -156,7 +157,8 @@ _LAZY_EXPORTS = {
             "Anniversary Attachment AttachmentPage Discovery DocumentPage FoundHistory "
             "Statistics StatisticsRow TagCount TimelineMonth "
             "FilterChoices Histogram Hit Hits Identity Importance IndexStatus IngestReport InputProblem KnownBackups "
-            "Layer LostPart Message MetricsSnapshot Outline Owner PeopleChange PeopleList Person PersonConversation "
+            "Layer LostPart Message MessageVersion MetricsSnapshot Outline Owner PeopleChange "
+            "PeopleList Person PersonConversation "
             "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
             "RemovalResult RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source "
             "SourceCoverage Summary SummaryHit VerifyReport WatchChange WatchedFile WhyNot Window"
@@ -224,6 +226,7 @@ __all__ = [
     "Layer",
     "LostPart",
     "Message",
+    "MessageVersion",
     "MetricsSnapshot",
     "ModelUnavailable",
     "NotFound",

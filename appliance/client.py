@@ -234,6 +234,7 @@ class Appliance:
         secrets: SecretPolicy | None = None,
         wait: bool = True,
         keep_attachments: bool | None = None,
+        day_first: bool | None = None,
         on_file: OnFile = lambda path, messages: None,
         on_embedded: OnEmbedded = lambda done, pending: None,
     ) -> IngestReport:
@@ -252,7 +253,7 @@ class Appliance:
 
         request = r.IngestRequest(
             source, format=format, user_id=user_id, namespace=namespace, dry_run=dry_run, again=again,
-            secrets=secrets, wait=wait, keep_attachments=keep_attachments,
+            secrets=secrets, wait=wait, keep_attachments=keep_attachments, day_first=day_first,
         )  # fmt: skip
         return self._transport.send(request, follow)
 

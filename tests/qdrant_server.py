@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from qdrant_client import QdrantClient, models
+if TYPE_CHECKING:  # it takes a second to load, of which each process of a test run would have one
+    from qdrant_client import QdrantClient
 
 Fault = Callable[["LoggedRequest"], "int | None"]
 """Asked about each request: a status that is answered in its place, or None."""
@@ -91,6 +92,8 @@ def serving(
     *, nodes: int = 1, api_key: str = "", certificate: tuple[Path, Path] | None = None
 ) -> Iterator[QdrantServer]:
     """Serve until the block ends. ``certificate`` is a certificate and its key, for TLS."""
+    from qdrant_client import QdrantClient
+
     store = QdrantClient(":memory:", force_disable_check_same_thread=True)
     server = QdrantServer([], store, api_key)
     servers: list[_Listener] = []
@@ -194,20 +197,26 @@ def _respond(qdrant: QdrantServer, request: LoggedRequest, raw: bytes) -> tuple[
 _DONE = {"operation_id": 1, "status": "completed"}
 
 
+def _models() -> Any:
+    from qdrant_client import models
+
+    return models
+
+
 def _create(qdrant: QdrantServer, name: str, raw: bytes) -> Any:
     if qdrant.store.collection_exists(name):
         raise ValueError(f"Collection `{name}` already exists!")
-    asked = models.CreateCollection.model_validate_json(raw)
+    asked = _models().CreateCollection.model_validate_json(raw)
     qdrant.store.create_collection(
         name, vectors_config=asked.vectors, sparse_vectors_config=asked.sparse_vectors, metadata=asked.metadata
     )
-    if asked.sharding_method == models.ShardingMethod.CUSTOM:
+    if asked.sharding_method == _models().ShardingMethod.CUSTOM:
         qdrant.shard_keys[name] = []
     return True
 
 
 def _update(qdrant: QdrantServer, name: str, raw: bytes) -> Any:
-    return qdrant.store.update_collection(name, metadata=models.UpdateCollection.model_validate_json(raw).metadata)
+    return qdrant.store.update_collection(name, metadata=_models().UpdateCollection.model_validate_json(raw).metadata)
 
 
 def _drop(qdrant: QdrantServer, name: str, raw: bytes) -> Any:
@@ -216,7 +225,7 @@ def _drop(qdrant: QdrantServer, name: str, raw: bytes) -> Any:
 
 
 def _upsert(qdrant: QdrantServer, name: str, raw: bytes) -> Any:
-    asked = models.PointsList.model_validate_json(raw)
+    asked = _models().PointsList.model_validate_json(raw)
     if name in qdrant.shard_keys and asked.shard_key not in qdrant.shard_keys[name]:
         raise ValueError(f"Wrong input: Shard key {asked.shard_key} not found")
     qdrant.store.upsert(name, asked.points)
@@ -224,18 +233,18 @@ def _upsert(qdrant: QdrantServer, name: str, raw: bytes) -> Any:
 
 
 def _delete(qdrant: QdrantServer, name: str, raw: bytes) -> Any:
-    qdrant.store.delete(name, models.PointIdsList.model_validate_json(raw))
+    qdrant.store.delete(name, _models().PointIdsList.model_validate_json(raw))
     return _DONE
 
 
 def _retrieve(qdrant: QdrantServer, name: str, raw: bytes) -> Any:
-    asked = models.PointRequest.model_validate_json(raw)
+    asked = _models().PointRequest.model_validate_json(raw)
     found = qdrant.store.retrieve(name, asked.ids, with_payload=asked.with_payload, with_vectors=asked.with_vector)
     return [one.model_dump(mode="json") for one in found]
 
 
 def _scroll(qdrant: QdrantServer, name: str, raw: bytes) -> Any:
-    asked = models.ScrollRequest.model_validate_json(raw)
+    asked = _models().ScrollRequest.model_validate_json(raw)
     records, offset = qdrant.store.scroll(
         name, scroll_filter=asked.filter, limit=asked.limit or 10, offset=asked.offset, with_payload=False
     )
@@ -243,20 +252,20 @@ def _scroll(qdrant: QdrantServer, name: str, raw: bytes) -> Any:
 
 
 def _count(qdrant: QdrantServer, name: str, raw: bytes) -> Any:
-    asked = models.CountRequest.model_validate_json(raw)
+    asked = _models().CountRequest.model_validate_json(raw)
     return {"count": qdrant.store.count(name, asked.filter, exact=True).count}
 
 
 def _query(qdrant: QdrantServer, name: str, raw: bytes) -> Any:
-    asked = models.QueryRequestBatch.model_validate_json(raw).searches
+    asked = _models().QueryRequestBatch.model_validate_json(raw).searches
     for one in asked:
         if one.params is not None:  # the others say how an index is searched, and the in-memory mode has none
-            one.params = models.SearchParams(idf=one.params.idf) if one.params.idf else None
+            one.params = _models().SearchParams(idf=one.params.idf) if one.params.idf else None
     return [found.model_dump(mode="json") for found in qdrant.store.query_batch_points(name, asked)]
 
 
 def _create_shard_key(qdrant: QdrantServer, name: str, raw: bytes) -> Any:
-    qdrant.shard_keys[name].append(str(models.CreateShardingKey.model_validate_json(raw).shard_key))
+    qdrant.shard_keys[name].append(str(_models().CreateShardingKey.model_validate_json(raw).shard_key))
     return True
 
 

@@ -80,7 +80,7 @@ def list_attachments(
         (
             one.id,
             output.format_timestamp(one.timestamp),
-            one.author or "",
+            one.author or one.role,
             one.kind,
             "" if one.size is None else output.format_size(one.size),
             str(one.pages or ""),

@@ -81,8 +81,13 @@ def _named(discovery: Discovery, names: Sequence[str]) -> list[FoundHistory]:
         path = os.path.abspath(os.path.expanduser(name))
         matching = [one for one in discovery.found if one.path == path or one.tool.lower() == name.lower()]
         if not matching:
-            hint = "'appliance discover' lists what there is; 'appliance watch PATH' watches any other folder."
-            raise NotFound(f"No history was found at {name!r}, or of a program of this name.", hint=hint)
+            if os.path.exists(path):
+                message = f"No history was found at {name!r}."
+                hint = f"'appliance watch add {name}' watches it nevertheless; 'appliance ingest {name}' imports it."
+            else:
+                message = f"{name!r} is neither a path that exists nor the name of a program whose history was found."
+                hint = "'appliance discover' lists what there is, by the paths and programs to name."
+            raise NotFound(message, hint=hint)
         chosen += [one for one in matching if one not in chosen]
     return chosen
 

@@ -44,6 +44,14 @@ def ingest(
             show_default=False,
         ),
     ] = None,
+    day_first: Annotated[
+        bool | None,
+        typer.Option(
+            "--day-first/--month-first",
+            help="The order in dates like 3/4/24, where a file leaves it open. Default: the usual one of their style.",
+            show_default=False,
+        ),
+    ] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Embed and summarise now, or later.")] = True,
     home: options.Home = None,
     json: options.Json = False,
@@ -63,7 +71,7 @@ def ingest(
     from appliance.engine.index_service import ALL_STORED
 
     report, is_empty = _ingest(
-        paths, format, user, dry_run, again, options.check_secret_policy(policy), keep, wait, home
+        paths, format, user, dry_run, again, options.check_secret_policy(policy), keep, day_first, wait, home
     )
     not_there = {str(path) for path in paths if not os.path.lexists(path)}
     missing = [file.path for file in report.files if file.path in not_there]
@@ -114,6 +122,7 @@ def _ingest(
     again: bool,
     secrets: SecretPolicy | None,
     keep: bool | None,
+    day_first: bool | None,
     wait: bool,
     home: str | None,
 ) -> tuple[IngestReport, bool]:
@@ -135,6 +144,7 @@ def _ingest(
             secrets=secrets,
             wait=wait,
             keep_attachments=keep,
+            day_first=day_first,
             on_file=on_file,
             on_embedded=on_embedded,
         )

@@ -11,12 +11,15 @@ from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
 
 if TYPE_CHECKING:
-    from appliance.types import Identity, PeopleChange, Person, PersonProposal
+    from appliance.types import Identity, PeopleChange, PeopleList, Person, PersonProposal
 
 verbs = typer.Typer()
 
 SHOWN_PROPOSALS = 10
-"""How many proposals a list shows on a terminal; --json has all."""
+"""How many names with proposals the list of people ends with; "people proposals" has all."""
+
+SHOWN_LIKELY = 5
+"""How many people are named as those who you may be."""
 
 _KINDS = ("name", "address", "number", "handle", "id")
 
@@ -68,7 +71,7 @@ def list_people(
         found = memory.people.list(user, everyone=everyone)
     shown = found.people[:limit]
     if json:
-        output.print_json({"people": shown, "proposals": found.proposals})
+        output.print_json({"people": shown, "proposals": found.proposals, "maybe_me": found.maybe_me})
         return
     if shown:
         rows = [
@@ -86,11 +89,40 @@ def list_people(
         + (f", {left} of them not shown." if left else ". See one with 'appliance people show PERSON'.")
     )
     if found.proposals:
-        names = {one.id: one.name for one in found.people}
-        output.say(f"May be the same person ({len(found.proposals)}):")
-        for proposal in found.proposals[:SHOWN_PROPOSALS]:
-            output.say(f"  {_proposal(proposal, names)}")
-        output.say("Join two with 'appliance people merge A B', or keep them apart with 'appliance people split A B'.")
+        groups = _proposal_groups(found)
+        output.say("May be the same person:")
+        for group in groups[:SHOWN_PROPOSALS]:
+            output.say(f"  {group}")
+        more = f"{len(groups) - SHOWN_PROPOSALS} more; " if len(groups) > SHOWN_PROPOSALS else ""
+        output.say(f"{more}'appliance people proposals' says why. Join two with 'appliance people merge A B'.")
+
+
+@verbs.command("proposals")
+def list_proposals(
+    everyone: _Everyone = False, user: options.User = None, home: options.Home = None, json: options.Json = False
+) -> None:
+    """List the pairs of people who may be one, each with the reason, the likeliest first.
+
+    \b
+    Examples:
+      appliance people proposals
+      appliance people proposals --json | jq -r '.proposals[].reason'
+    """
+    with options.open_to_read(home, "people proposals") as memory:
+        found = memory.people.list(user, everyone=everyone)
+    if json:
+        output.print_json({"proposals": found.proposals})
+        return
+    names = {one.id: one.name for one in found.people}
+    for proposal in found.proposals:
+        output.print_line(_proposal(proposal, names))
+    count = output.plural(len(found.proposals), "pair")
+    output.say(
+        f"{count} may be one person. Join two with 'appliance people merge A B', or keep them apart with"
+        " 'appliance people split A B'."
+        if found.proposals
+        else "No two people look like one."
+    )
 
 
 @verbs.command("show")
@@ -226,10 +258,14 @@ def me(
             _report(memory.people.set_me(person, user_id=user), json)
             return
         found = memory.people.me(user)
+        listed = memory.people.list(user) if found is None and not json else None
     if json:
         output.print_json({"me": found})
     elif found is None:
         output.say("The exports don't say who you are. Set it with 'appliance people me PERSON'.")
+        likely = [one for one in listed or () if listed and one.id in listed.maybe_me]
+        if likely:
+            output.say(f"You may be {' or '.join(f'{one.name} ({one.id})' for one in likely[:SHOWN_LIKELY])}.")
     else:
         output.print_line(f"You are {found.name} ({found.id}).")
         for kind, values in _by_kind(found.identities).items():
@@ -257,6 +293,8 @@ def _report(change: PeopleChange, as_json: bool) -> None:
         output.print_line(f"{person.id}  {_name(person)}  {output.plural(person.messages, 'message')}")
     if change.change != "undone":
         output.say("Take it back with 'appliance people undo'.")
+    if change.change == "split" and any(person.me for person in change.people):
+        output.say("If you are the other one, say so with 'appliance people me PERSON'.")
 
 
 def _name(person: Person) -> str:
@@ -277,6 +315,21 @@ def _by_kind(identities: Sequence[Identity]) -> dict[str, str]:
         kind: ", ".join(f"{value} ({', '.join(sources)})" for value, sources in of_kind.items())
         for kind, of_kind in sorted(values.items(), key=lambda item: _KINDS.index(item[0]))
     }
+
+
+def _proposal_groups(found: PeopleList) -> list[str]:
+    """The people who may be one, a line for all of one name."""
+    names = {one.id: one.name for one in found.people}
+    groups: dict[frozenset[str], dict[str, list[str]]] = {}
+    for proposal in found.proposals:
+        pair = [(names.get(id, ""), id) for id in (proposal.a, proposal.b)]
+        group = groups.setdefault(frozenset(name.casefold() for name, _ in pair), {})
+        for name, id in pair:
+            ids = group.setdefault(name, [])
+            ids += [id] if id not in ids else []
+    return [
+        " and ".join(f"{name} ({', '.join(ids)})".strip() for name, ids in group.items()) for group in groups.values()
+    ]
 
 
 def _proposal(proposal: PersonProposal, names: dict[str, str]) -> str:

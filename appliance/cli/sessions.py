@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -57,6 +58,7 @@ def list_sessions(
     ] = None,
     title: Annotated[str, option("--title", "WORDS", "Words in the title.")] = "",
     tag: options.Tag = None,
+    everything: Annotated[bool, flag("--all", "Also those of tools, systems and subagents alone.")] = False,
     sort: Annotated[
         str, typer.Option("--sort", metavar="active|created|title|messages|importance", help="Order.")
     ] = "active",
@@ -80,7 +82,8 @@ def list_sessions(
         options.inherit_options(context, home, json)
         return
     with options.open_to_read(home, "sessions") as memory:
-        found = memory.sessions.list(
+        list_found = partial(
+            memory.sessions.list,
             user_id=user,
             namespace=namespace,
             agent_id=agent,
@@ -96,22 +99,57 @@ def list_sessions(
             limit=limit,
             after=after,
         )
+        found = list_found(hidden=everything)
+        left_out = len(list_found()) - len(found) if not everything and limit is None and after is None else 0
         listed_user = memory.settings.user if user is None else user
     if json:
         output.print_json({"sessions": list(found), "next": found.next})
         return
     if not found:
         output.say(f"No conversations match for user '{listed_user}'.")
+        _say_left_out(left_out)
         return
     rows = [
-        (info.id, info.title or info.external_id, info.format, f"{info.messages + info.shared:,}", last)
-        for info in found
+        (info.id, _label(info), info.format, f"{info.messages + info.shared:,}", last)
+        for info in _below_parents(found)
         if (last := output.format_timestamp(info.last_at))
     ]
     output.print_table(("id", "title", "source", "messages", "last"), rows, right=("messages",))
     output.say(f"{output.plural(len(found), 'session')}. Read one with 'appliance show ID'.")
+    _say_left_out(left_out)
     if found.next is not None:
         output.say(f"There are more; list them with --after {found.next}")
+
+
+def _below_parents(found: Sequence[SessionInfo]) -> list[SessionInfo]:
+    """The sessions in their order, those of subagents below the one that has started them."""
+    listed = {(info.format, info.external_id) for info in found}
+    below: dict[tuple[str, str], list[SessionInfo]] = {}
+    for info in found:
+        parent = (info.format, str(info.metadata.get("parent")))
+        if info.metadata.get("sidechain") and parent in listed and parent != (info.format, info.external_id):
+            below.setdefault(parent, []).append(info)
+    hanging = {info.id for infos in below.values() for info in infos}
+    ordered: list[SessionInfo] = []
+    for info in found:
+        pending = [] if info.id in hanging else [info]
+        while pending:
+            ordered.append(pending.pop())
+            pending += reversed(below.pop((ordered[-1].format, ordered[-1].external_id), []))
+    placed = {info.id for info in ordered}
+    return ordered + [info for info in found if info.id not in placed]
+
+
+def _label(info: SessionInfo) -> str:
+    title = info.title or info.external_id
+    return f"  subagent: {title}" if info.metadata.get("sidechain") else title
+
+
+def _say_left_out(count: int) -> None:
+    if count:
+        verb = "has" if count == 1 else "have"
+        session = output.plural(count, "session")
+        output.say(f"{session} {verb} no message that a person or an assistant said openly; --all lists them too.")
 
 
 @verbs.command("new")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, cast
 
 from appliance.cli import options, output
@@ -12,7 +14,13 @@ from appliance.errors import UsageError
 if TYPE_CHECKING:
     from appliance.types import Contained, Message, Role, Statistics, StatisticsUnit
 
+_LONG_UNITS = ("author", "source", "session", "tag")
+
 WEEKDAYS = {str(number): name for number, name in enumerate(("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"), 1)}
+
+SHOWN_ROWS = 30
+"""Lines of a table of people, sources, conversations or tags, unless more are asked for; times are all shown."""
+EVERY_ROLE: tuple[Role, ...] = ("user", "assistant", "system", "tool")
 
 LINE_CHARACTERS = 200
 """Characters of a message in a list."""
@@ -26,6 +34,9 @@ def stats(
             "UNIT",
             "year, month, day, weekday, hour, author, role, source, session or tag; twice for two. Default: month.",
         ),
+    ] = None,
+    limit: Annotated[
+        int | None, option("--limit -k", "N", f"Lines to print. Default: {SHOWN_ROWS}; of times, all.", min=1)
     ] = None,
     user: options.User = None,
     namespace: options.Namespace = "",
@@ -46,7 +57,7 @@ def stats(
     \b
     Examples:
       appliance stats
-      appliance stats --by author --since 2026-01-01
+      appliance stats --by author --since 2026-01-01 -k 10
       appliance stats --by weekday --by hour --json
       appliance stats --by month --by source --csv > months.csv
     """
@@ -54,12 +65,11 @@ def stats(
         raise UsageError("--csv and --json exclude each other.", hint="Leave one of them out.")
     units = [unit for value in by or ["month"] for unit in value.split(",")]
     with options.open_to_read(home, "stats") as memory:
-        counted = memory.statistics(
-            cast("list[StatisticsUnit]", units),
+        count = partial(
+            memory.statistics,
             user_id=user,
             namespace=namespace,
             session_id=session,
-            roles=cast("list[Role] | None", role),
             sources=source,
             authors=author,
             has=cast("list[Contained] | None", has),
@@ -67,13 +77,23 @@ def stats(
             since=since,
             until=until,
         )
+        counted = count(cast("list[StatisticsUnit]", units), roles=cast("list[Role] | None", role))
+        left_out = 0 if role or json or as_csv else count(["role"], roles=EVERY_ROLE).messages - counted.messages
     output.say_notes(counted.notes)
+    if limit is not None and (json or as_csv):
+        counted = replace(counted, rows=counted.rows[:limit])
     if json:
         output.print_json(counted)
     elif as_csv:
         _print_csv(counted)
     else:
-        _print_bars(counted)
+        _print_bars(counted, limit)
+        if left_out > 0:
+            verb = "is" if left_out == 1 else "are"
+            output.say(
+                f"Counted is what people and assistants said openly. {output.plural(left_out, 'message')} of tools,"
+                f" systems and subagents {verb} not counted; name the roles to count them: --role tool."
+            )
 
 
 def _print_csv(counted: Statistics) -> None:
@@ -84,11 +104,14 @@ def _print_csv(counted: Statistics) -> None:
     writer.writerows([*row.keys, row.messages, row.sessions, row.characters] for row in counted.rows)
 
 
-def _print_bars(counted: Statistics) -> None:
+def _print_bars(counted: Statistics, limit: int | None) -> None:
     if not counted.rows:
         output.say("No messages match. Try fewer filters.")
         return
-    most = max(row.messages for row in counted.rows)
+    if limit is None and counted.by[0] in _LONG_UNITS:
+        limit = SHOWN_ROWS
+    shown = counted.rows[:limit]
+    most = max(row.messages for row in shown)
     rows = [
         (
             *(_label(unit, key) for unit, key in zip(counted.by, row.keys, strict=True)),
@@ -96,9 +119,12 @@ def _print_bars(counted: Statistics) -> None:
             f"{row.sessions:,}",
             output.format_bar(row.messages, most),
         )
-        for row in counted.rows
+        for row in shown
     ]
     output.print_table((*counted.by, "messages", "sessions", ""), rows, right=("messages", "sessions"))
+    if left := counted.rows[len(shown) :]:
+        many = output.plural(sum(row.messages for row in left), "message")
+        output.say(f"and {len(left):,} more with {many}; '-k {len(counted.rows)}' or --json shows all")
     files = f", {output.plural(counted.attachments, 'attachment')}" if counted.attachments else ""
     output.say(f"{output.plural(counted.messages, 'message')}{files}")
 

@@ -84,6 +84,7 @@ class Ingestion:
         include_forgotten: bool = False,
         secrets: SecretPolicy | None = None,
         keep_attachments: bool | None = None,
+        day_first: bool | None = None,
         progress: OnFile = lambda path, messages: None,
     ) -> pipeline.IngestContext:
         """The context of an ingestion into this home.
@@ -99,6 +100,7 @@ class Ingestion:
             keep_owners=keep_owners,
             format=format,
             me=self._settings.name or None,
+            day_first=day_first,
             ttl=self._settings.session.ttl,
             dry_run=dry_run,
             include_forgotten=include_forgotten,
@@ -155,6 +157,7 @@ class Ingestion:
             include_forgotten=request.again,
             secrets=request.secrets,
             keep_attachments=request.keep_attachments,
+            day_first=request.day_first,
             progress=lambda file, messages: on_progress(Progress("reading", messages, file=as_given(file, given))),
         )
         tallies, stopped = _read(list(given), context)

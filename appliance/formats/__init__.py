@@ -7,6 +7,7 @@ breaks ties.
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -97,9 +98,12 @@ _EXPORT_NAME = re.compile(
 # Other programs write such files too: they are exports only if they are damaged.
 _USUAL_NAME = re.compile(
     r"(?:^|/)(?:[^/]+\.jsonl|result\.json|messages\d*\.(?:json|html)|\d{4}-\d\d-\d\d\.json|session-[^/]+\.json"
-    r"|[^/]+\.conversation\.json|data\.json)$",
+    r"|[^/]+\.conversation\.json|data\.json|[^/]+\.zip)$",
     re.I,
 )
+_NO_TEXT = "the file is no text"
+_TEXT_BYTES = 4_096
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NO_CONTENT = re.compile(r"[\s\ufeff\x00]*")
 _EMPTY_DOCUMENT = re.compile(
     r"\s*(?:\[[\s,]*\]|\{\s*(?:\"(?:conversations|messages|chats|items)\"\s*:\s*\[\s*\]\s*)?\}|null)?\s*"
@@ -205,6 +209,8 @@ def detect(document: Document, forced: str | None = None) -> tuple[str | None, P
         if len(readers := trial.best_reading(head, {name: parser_of(name) for name in formats()}, hinted)) == 1:
             note = InputProblem("", f"read as {readers[0]}, whose parser reads all of its beginning", harmless=True)
             return readers[0], _BoundedProblems(parser_of(readers[0]), (*document.notes, note))
+        if (document.explicit or has_export_name) and (problem := _unreadable_reason(document, head)):
+            raise InputError(problem, where=document.name, hint=f"{_UNFINISHED}, or name its format with --format")
         excerpt = head.text.lstrip()[:40]
         is_json_name = document.name.lower().endswith((".json", ".jsonl"))
         is_text = bool(excerpt.strip("\ufffd\x00")) and (not is_json_name or excerpt.startswith(("{", "[")))
@@ -225,6 +231,36 @@ def detect(document: Document, forced: str | None = None) -> tuple[str | None, P
         raise InputError(reason, where=document.name, hint="name its format with --format")
     note = InputProblem("", f"the content fits {fits}; read as {named[0]} because of its name", harmless=True)
     return named[0], _BoundedProblems(parser_of(named[0]), (*document.notes, note))
+
+
+def _unreadable_reason(document: Document, head: DocumentHead) -> str:
+    """Why no parser can know a document whatever its format: it is no text, or JSON that has only begun; else empty."""
+    if not _is_text(document):
+        return _NO_TEXT
+    text = head.text.strip("\ufeff \t\r\n")
+    if head.truncated or not text.startswith(("[", "{")):
+        return ""
+    try:
+        json.loads(text, strict=False)
+    except json.JSONDecodeError as error:
+        is_cut = error.pos >= len(text) or error.msg.startswith("Unterminated string")
+        size = f"{document.size:,} byte{'' if document.size == 1 else 's'}"
+        return f"the file is cut off after {size}, too early to tell its format" if is_cut else ""
+    except RecursionError:
+        pass
+    return ""
+
+
+def _is_text(document: Document) -> bool:
+    """Whether the beginning of a document is text. Zeros between letters may be UTF-16, or anything."""
+    with document.open() as stream:
+        data = texts.read_some(stream, _TEXT_BYTES)
+    encoding, length = texts.encoding_of_start(data[: texts.MARK_BYTES])
+    text = data[length:].decode(encoding, "replace")
+    if encoding != "utf-8" and not length and 2 * sum(map(str.isascii, text)) < len(text):
+        return False
+    odd = len(_CONTROL.findall(text))
+    return odd * 50 <= len(text)
 
 
 def read_head(document: Document) -> DocumentHead:

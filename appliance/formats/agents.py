@@ -219,6 +219,8 @@ def _rescued(data: dict[str, Any], where: str, *, is_turn: bool = False) -> tupl
     role = role_of(as_text(message.get("role")) or first_text(data, "role", "type"))
     identity = agent_logs.own_id(data.get("id"))
     words = message.get("content") if message is not data or is_turn else None
+    if role is None and "role" in message and not unknown_text.text_of(words):
+        words = unknown_text.text_under_text_keys(message) or unknown_text.sentences_of(message, _KNOWN_KEYS)
     if role in ("user", "assistant") and "messages" not in data:
         if not (text := unknown_text.text_of(message, _KNOWN_KEYS)):
             return None, [unknown_text.lost(where)]
@@ -230,7 +232,9 @@ def _rescued(data: dict[str, Any], where: str, *, is_turn: bool = False) -> tupl
     texts_beside = [
         part.get(key) for part in (data, as_dict(data.get("payload"))) for key in ("content", "text", "message")
     ]
-    if role is None and any(map(unknown_text.text_of, texts_beside)):
+    if role is None and (
+        any(map(unknown_text.text_of, texts_beside)) or (is_turn and unknown_text.sentences_of(message, _KNOWN_KEYS))
+    ):
         return None, [InputProblem(where, "the record has text and no known speaker; left out", harmless=True)]
     return None, []
 

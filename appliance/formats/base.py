@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeVar, cast
 
@@ -42,7 +42,8 @@ class DocumentContext:
     folder or zip that the user named, or None. A "*" in the path ("../Users/*/user.json") stands for the first
     match in order; ``find_all`` returns every match. ``names`` returns the paths of the files in this one's folder and
     below, relative to it. ``me`` is the person's name for formats that only say "me"; None if it is unknown. All
-    documents of a folder or zip have the same ``shared``. ``attach`` is told the name of a document that was found and
+    documents of a folder or zip have the same ``shared``. ``day_first`` is what the person has told of the order of day
+    and month, which counts where a file leaves it open. ``attach`` is told the name of a document that was found and
     is attached to a message.
     """
 
@@ -52,6 +53,7 @@ class DocumentContext:
     shared: dict[Hashable, Any] = field(default_factory=dict)
     find_all: Callable[[str], Sequence[Document]] = lambda path: ()
     attach: Callable[[str], None] = lambda name: None
+    day_first: bool | None = None
 
     def get_or_create(self, key: Hashable, create: Callable[[], T]) -> T:
         """The value under ``key``, created once for all documents of the folder or zip: a table of its users."""
@@ -78,6 +80,10 @@ class Document:
     path: Path | None = None
     context: DocumentContext = field(default_factory=DocumentContext)
     notes: tuple[InputProblem, ...] = ()
+
+    def told(self, day_first: bool | None) -> Document:
+        """Return the document with what the person has told of the order of day and month in its dates."""
+        return self if day_first is None else replace(self, context=replace(self.context, day_first=day_first))
 
 
 class LogFollower(Protocol):

@@ -174,7 +174,7 @@ def _orders(document: Document) -> tuple[dict[HeaderStyle, Order], list[InputPro
                 break
         elif columns.time < len(fields) and (header := parse_header(f"[{fields[columns.time].strip()}] ")):
             styles.setdefault(header.style, DateOrderEvidence()).add(header, number)
-    return decide_orders({style: seen for style, seen in styles.items() if style.long_year != -1})
+    return decide_orders({style: seen for style, seen in styles.items() if style.long_year != -1}, document)
 
 
 def _time(stamp: str, orders: dict[HeaderStyle, Order]) -> datetime | None:

@@ -209,7 +209,7 @@ def _orders(document: Document) -> tuple[dict[HeaderStyle, Order], list[InputPro
             header = parse_header(f"[{found['time']}] ")
             if header is not None:
                 styles.setdefault(header.style, DateOrderEvidence()).add(header, line[0])
-    return decide_orders(styles)
+    return decide_orders(styles, document)
 
 
 def _local_time(stamp: str, orders: dict[HeaderStyle, Order]) -> datetime | None:

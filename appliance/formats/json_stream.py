@@ -173,7 +173,7 @@ def parts(
             if raw.failure is not None:
                 yield InputProblem(f"after line {scanner.line}", f"reading stopped: {error_text(raw.failure)}")
             elif open_at and not damaged:
-                yield InputProblem(f"line {scanner.line}", "the file is cut off")
+                yield InputProblem(f"line {scanner.line}", "the file is cut off in this line, its last one")
     except texts.READ_ERRORS as error:
         yield InputProblem("", f"can't be read: {error_text(error)}")
 
@@ -327,7 +327,13 @@ def _decode_damaged(
             return value, problems
     data = scanner.resynchronize(piece)
     text, _ = texts.decoded(data[:_MAX_SALVAGE_BYTES], encoding)
-    what = "the record is not valid JSON" if piece.ended else "the file is cut off or broken inside a record"
+    if piece.ended:
+        what = "the record is not valid JSON"
+    elif len(data) < len(piece.data):
+        what = "the record is broken inside"
+    else:
+        end = piece.offset + len(piece.data)
+        what = f"what begins here is cut off at the end of the file, after {end:,} byte{'' if end == 1 else 's'}"
     problems.append(InputProblem(where, f"{what}; its undamaged parts were kept"))
     return _sanitize(salvage(text, max_depth), set(), max_depth), problems
 

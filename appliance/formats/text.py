@@ -143,7 +143,10 @@ def encoding_of(document: Document) -> Encoding:
         while not ended:
             chunk = stream.read(CHUNK_BYTES)
             ended = not chunk
-            text = decoder.decode(chunk, final=ended)
+            # The file may be cut off within a character; a single byte may as well be one of cp1252.
+            cut_off = ended and len(decoder.getstate()[0]) > 1
+            valid += cut_off
+            text = decoder.decode(chunk, final=ended and not cut_off)
             if not text.isascii():
                 count = len(_ESCAPED_BYTE.findall(text))
                 broken += count

@@ -16,6 +16,11 @@ _TITLES = {
 }  # fmt: skip
 
 
+def format_title(format: str) -> str:
+    """What a format is called: "Slack"; of another package's format, its name."""
+    return _TITLES.get(format, format)
+
+
 def export_title(format: str | None) -> str:
     """What an export of a format is called: "Slack export"; of another package's format, its name."""
-    return f"{_TITLES.get(format or '', format or 'chat')} export"
+    return f"{format_title(format or 'chat')} export"

@@ -44,6 +44,8 @@ _ID_LIKE = re.compile(
 )
 # A longer run without a blank, of the letters of base64 alone, is data.
 _DATA = re.compile(r"(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/=_-]{80,}")
+_SENTENCE = re.compile(r"\S+\s+\S+\s+\S+\s+\S|[\u3040-\u9fff\uac00-\ud7af\u0e00-\u0e7f]{8}")
+"""Four words, or eight letters of a script that sets none apart."""
 _MAX_DEPTH = 60
 
 
@@ -62,6 +64,11 @@ def strings_of(value: Any, known: Collection[str] = ()) -> Iterator[str]:
         elif isinstance(item, dict):
             inside = [inner for key, inner in item.items() if key not in known and not is_describing(key, inner)]
             stack.extend((inner, depth + 1) for inner in reversed(inside))
+
+
+def sentences_of(value: Any, known: Collection[str] = ()) -> str:
+    """Those strings of a value that are as long as a sentence, each on lines of its own; empty if it has none."""
+    return "\n".join(one for one in strings_of(value, known) if _SENTENCE.search(one))
 
 
 def is_describing(key: str, value: Any) -> bool:

@@ -38,6 +38,12 @@ _NAME_SEPARATORS = " \u200e\u200f\u202f\xa0"
 _AROUND_NAMES = MARKS + " \u202f\xa0"
 _COPY = re.compile(r"\s?\(\d{1,2}\)$")
 _LOG_LEVEL = re.compile(r"(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b.*:", re.IGNORECASE)
+_TECHNICAL = re.compile(
+    r"^_|^chat\b|_.*(?:\d|ios|android|chat|export)|(?:chat|export|test|sample).*_"
+    r"|^\W*(?:whatsapp|export|messages?|conversation|backup)\W*\d*\W*$|^[\W\d]*$",
+    re.IGNORECASE,
+)
+"""The names of files that programs have given."""
 _OWN_MARK = ("\u200e", "\u200f")
 
 
@@ -99,7 +105,7 @@ def parse(document: Document) -> Iterator[Record]:
         yield InputProblem("", "no line begins with a date and a time; no messages", harmless=True)
         return
     styles = (whatsapp_lines.main_style(survey.styles), *whatsapp_lines.joined_styles(survey.styles, _MIN_JOINED_LINES))
-    orders, notes = whatsapp_lines.decide_orders({style: survey.styles[style] for style in styles})
+    orders, notes = whatsapp_lines.decide_orders({style: survey.styles[style] for style in styles}, document)
     yield from notes
     if survey.encoding == "cp1252":
         yield CP1252_NOTE
@@ -116,9 +122,9 @@ def parse(document: Document) -> Iterator[Record]:
             pending.clear()
         if not begun:
             begun = True
-            # Every export's file is called "_chat", unless a person has renamed it.
+            # Every export's file is called "_chat", unless a person has renamed it, or a program.
             stem = document.name.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
-            title = name or ("" if stem.lower().strip("_") == "chat" else stem) or _people_title(names)
+            title = name or ("" if _TECHNICAL.search(stem) else stem) or _people_title(names)
             yield SessionRecord(session, title, entry.sent)
         record = _message(session, entry, names)
         if record.author and record.role == "user":

@@ -15,6 +15,7 @@ from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from appliance.formats.base import Document
 from appliance.formats.meta_words import month_number
 from appliance.formats.whatsapp_words import AM, CLOCK_WORDS, NIGHT, PM
 from appliance.types import InputProblem
@@ -383,8 +384,9 @@ def possible_orders(style: HeaderStyle) -> tuple[Order, ...]:
     return ("dmy", "mdy") if style.long_year == 4 else ORDERS
 
 
-def decide_order(style: HeaderStyle, evidence: DateOrderEvidence) -> DateOrder:
-    """Which number is the day: the order in which most lines are dates, else the one that fits the file."""
+def decide_order(style: HeaderStyle, evidence: DateOrderEvidence, day_first: bool | None = None) -> DateOrder:
+    """Which number is the day: the order in which most lines are dates, else the one that the person names by
+    ``day_first``, else the one that fits the file."""
     evidence.finish_day()
     open_orders = possible_orders(style)
     if len(open_orders) == 1:
@@ -397,6 +399,9 @@ def decide_order(style: HeaderStyle, evidence: DateOrderEvidence) -> DateOrder:
         fitting.remove("ymd")
     if len(fitting) == 1:
         return DateOrder(fitting[0], "known", "a number above 12")
+    told: Order | None = None if day_first is None else "dmy" if day_first else "mdy"
+    if told in fitting:
+        return DateOrder(told, "known", "as it was told")
     media = max(evidence.media[order] for order in fitting)
     by_media = [order for order in fitting if evidence.media[order] == media]
     if media and len(by_media) == 1:
@@ -407,6 +412,8 @@ def decide_order(style: HeaderStyle, evidence: DateOrderEvidence) -> DateOrder:
         return DateOrder(by_steps[0], "inferred", "only then are the messages in order of time")
     if not evidence.ambiguous_days:
         return DateOrder("dmy", "known", "day and month are the same number everywhere")
+    if style.separator == "." and "dmy" in fitting:
+        return DateOrder("dmy", "known", "between dots the day comes first in every language")
     usual: Order = "dmy"
     if style.separator == "/" and style.has_half_days and evidence.uppercase_half_lines and evidence.unpadded_lines:
         usual = "mdy"
@@ -414,17 +421,21 @@ def decide_order(style: HeaderStyle, evidence: DateOrderEvidence) -> DateOrder:
 
 
 def decide_orders(
-    styles: Mapping[HeaderStyle, DateOrderEvidence],
+    styles: Mapping[HeaderStyle, DateOrderEvidence], document: Document | None = None
 ) -> tuple[dict[HeaderStyle, Order], list[InputProblem]]:
-    """The order of the dates for each style, with a note for every order that is only a guess."""
+    """The order of the dates for each style, with a note for every order that is only a guess. With a document, what
+    the person has told of its dates counts."""
     orders: dict[HeaderStyle, Order] = {}
     notes: list[InputProblem] = []
     for style, evidence in styles.items():
-        decision = decide_order(style, evidence)
+        decision = decide_order(style, evidence, document.context.day_first if document else None)
         orders[style] = decision.order
         if decision.certainty == "guessed":
             words = "/".join({"d": "day", "m": "month", "y": "year"}[letter] for letter in decision.order)
             message = f"day and month can't be told apart; dates are read as {words}, {decision.reason}"
+            if document is not None:
+                other = "--month-first" if decision.order == "dmy" else "--day-first"
+                message += f". If that is wrong, forget this source and ingest it again with {other}"
             notes.append(InputProblem(f"line {evidence.first_line}", message, harmless=True))
     return orders, notes
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from appliance.errors import InputError
 from appliance.ingest.normalize import SessionProgress, start_session
@@ -69,6 +69,8 @@ class MessageBatch:
     contacts: list[ContactRecord] = field(default_factory=list)
     files: dict[str, dict[str, tuple[AttachedFile, ...]]] = field(default_factory=dict)
     """What is known of attached files, by session and by the external id of the message."""
+    is_end: bool = False
+    """Whether the document ends with this batch, as far as that is known."""
 
 
 def batches(
@@ -112,7 +114,7 @@ def batches(
     except InputError as error:
         failure = error
     if count:
-        yield batch
+        yield replace(batch, is_end=True)
     if contacts:
         noun = "contact" if contacts == 1 else "contacts"
         tally.notes.append(InputProblem("", f"read {contacts} {noun}, by which people are told", harmless=True))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from appliance.ingest.normalize import POSITION_STEP, MessagePosition, SessionProgress
+from appliance.ingest.unfinished import match_unfinished
 from appliance.store import messages
 from appliance.store.conversation_time import own_parts
 from appliance.store.messages import MessageInsert, StoredState
@@ -47,6 +48,7 @@ def compare_with_store(
     progress: SessionProgress | None = None,
     *,
     is_new_session: bool = False,
+    is_end: bool = False,
 ) -> DedupResult:
     """Compare a run of messages with the store, by id.
 
@@ -57,9 +59,15 @@ def compare_with_store(
         progress: The progress of the file that they come from; None for messages that were added by hand. In a file an
             earlier form of a message is not a change, because an older export may be read again.
         is_new_session: Whether the session has no messages yet, so that none need be looked for.
+        is_end: Whether the file ends with the run.
     """
     by_id = {message.external_id: message for message in batch}
     stored = {} if is_new_session else messages.stored_states(tx, session, list(by_id))
+    cut_off: Mapping[str, StoredState] = {}
+    if progress is not None and progress.has_generated_ids and not is_new_session and len(stored) < len(by_id):
+        unfinished = match_unfinished(tx, session, list(by_id.values()), stored, progress.last_position, is_end=is_end)
+        cut_off = unfinished.cut_off
+        stored = {**stored, **unfinished.completed, **cut_off}
     new, last_position = _place_new(
         tx, session, list(by_id.values()), stored, progress.last_position if progress else None, is_new_session
     )
@@ -68,14 +76,18 @@ def compare_with_store(
     changed = [
         (known.id, _at_stored_place(by_id[external_id], known))
         for external_id, known in stored.items()
-        if differs(known, by_id[external_id])
+        if external_id not in cut_off
+        and differs(known, by_id[external_id])
         and (progress is None or not messages.was_revision(tx, known.id, by_id[external_id]))
     ]
     edited = {key for key, _ in changed}
     dated = [
         (known.id, form)
         for external_id, known in stored.items()
-        if known.sent_at is None and known.id not in edited and (form := by_id[external_id]).sent_at is not None
+        if known.sent_at is None
+        and external_id not in cut_off
+        and known.id not in edited
+        and (form := by_id[external_id]).sent_at is not None
     ]
     return DedupResult(tuple(new), tuple(changed), len(batch) - len(new) - len(changed), tuple(dated))
 

@@ -4,6 +4,7 @@ is conversational. The rules are the same for every format; texts stay unchanged
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -15,6 +16,8 @@ from appliance.types import Message, MessageRecord, SessionRecord
 
 ID_BYTES = 10
 """The size of a generated message id: with 80 bits, a chat of a million messages has no id twice."""
+
+_GENERATED_ID = re.compile(rf"[0-9a-f]{{{2 * ID_BYTES}}}")
 
 POSITION_STEP = 1 << 20
 """The gap between the positions of consecutive messages; messages that only a later export has fit in between."""
@@ -33,7 +36,8 @@ class SessionProgress:
     """The progress of reading one session from one file, on which the place of the next message depends.
 
     ``has_generated_ids`` is True if its messages have no ids of their own; then ``stored_external_id`` is the external
-    id of the stored session to which they belong. ``last_position`` is the place of the last message that was stored or
+    id of the stored session to which they belong. ``taken_ids`` are, where authors have other names than in the store,
+    the ids that messages have taken so far. ``last_position`` is the place of the last message that was stored or
     recognised.
     """
 
@@ -43,6 +47,7 @@ class SessionProgress:
     seen: Counter[bytes] = field(default_factory=Counter)
     has_generated_ids: bool = False
     stored_external_id: str | None = None
+    taken_ids: set[str] = field(default_factory=set)
     last_position: MessagePosition | None = None
 
 
@@ -92,13 +97,29 @@ def is_conversational(record: MessageRecord | Message) -> bool:
     return record.role in ("user", "assistant") and not hidden
 
 
+def is_generated_id(external_id: str) -> bool:
+    """Whether an id has the form of those that are made here."""
+    return _GENERATED_ID.fullmatch(external_id) is not None
+
+
 def _generate_id(record: MessageRecord, progress: SessionProgress) -> str:
     """An id from time, role, author, text and the number of equal messages before it. A later export of the same chat
     gives the same ids, wherever in the file the messages are."""
     progress.has_generated_ids = True
     when = iso(record.sent_at) if record.sent_at else ""
-    parts = "\x1f".join((when, record.role, record.author or "", record.text))
-    content = hashlib.blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=ID_BYTES)
+    content = _content_hash(when, record.role, record.author or "", record.text)
     progress.seen[content.digest()] += 1
     content.update(b"\x1e%d" % progress.seen[content.digest()])
     return content.hexdigest()
+
+
+def generated_id(sent_at: str, role: str, author: str, text: str) -> str:
+    """The id that the first message with this time (ISO 8601), role, author and text gets that has none of its own."""
+    content = _content_hash(sent_at, role, author, text)
+    content.update(b"\x1e1")
+    return content.hexdigest()
+
+
+def _content_hash(sent_at: str, role: str, author: str, text: str) -> hashlib.blake2b:
+    parts = "\x1f".join((sent_at, role, author, text))
+    return hashlib.blake2b(parts.encode("utf-8", "surrogatepass"), digest_size=ID_BYTES)

@@ -30,6 +30,7 @@ class ReadingPlan(msgspec.Struct, frozen=True):
     me: str | None
     drop_secrets: bool
     digests: tuple[tuple[str, int, str], ...] = ()
+    day_first: bool | None = None
 
 
 class Ready(msgspec.Struct, frozen=True, tag="ready"):
@@ -91,5 +92,5 @@ def find_document(plan: ReadingPlan, side_files: SideFiles) -> Document | None:
     """Return the document of a plan; None if it is gone. ``side_files`` collects what its parser reads with it."""
     for found in sources.expand([plan.source], plan.me, Path(plan.within), side_files):
         if isinstance(found, Document) and found.name == plan.name:
-            return replace(found, explicit=plan.explicit)
+            return replace(found, explicit=plan.explicit).told(plan.day_first)
     return None

@@ -90,6 +90,7 @@ def _plan(detected: DetectedDocument, context: IngestContext) -> ReadingPlan | N
     plan = ReadingPlan(
         str(source), str(detected.within or detected.source), document.name, document.explicit, context.format,
         context.me, context.drop_secrets, tuple((path, size, digest) for (path, size), digest in known.items()),
+        context.day_first,
     )  # fmt: skip
     try:
         msgspec.json.encode(plan)

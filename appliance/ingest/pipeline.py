@@ -7,6 +7,7 @@ every chunk its vector and its point.
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -18,13 +19,14 @@ from secrets import token_hex
 from appliance import timestamps
 from appliance.errors import InputError, UsageError
 from appliance.formats.base import Document
-from appliance.ingest import attached_files, dedup, sources
+from appliance.ingest import attached_files, dedup, renamed_authors, sources
 from appliance.ingest.batches import FileTally, MessageBatch, batches
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalize import normalize, start_session
 from appliance.ingest.pages import MessagePage, pages, without_secrets
 from appliance.ingest.shared_messages import take_out_shared
 from appliance.ingest.side_files import SideFiles
+from appliance.ingest.unfinished import is_completion
 from appliance.secrets.masking import drop_secrets
 from appliance.secrets.personal import SecretSpan
 from appliance.store import (
@@ -34,6 +36,7 @@ from appliance.store import (
     conversation_time,
     document_updates,
     lexical,
+    message_states,
     messages,
     neighbours,
     profiles,
@@ -90,6 +93,7 @@ class IngestContext:
         keep_owners: Whether sessions of a native export keep the scopes that it names.
         format: The format of every document; None to detect it.
         me: The name of the person where a format only says "me".
+        day_first: Whether the day stands before the month in dates that leave it open; None if nothing was told.
         ttl: The default time to live of local sessions, in seconds; see ``sessions.touch``.
         dry_run: Whether to roll everything back.
         include_forgotten: Whether to store messages that were erased before.
@@ -110,6 +114,7 @@ class IngestContext:
     keep_owners: bool = False
     format: str | None = None
     me: str | None = None
+    day_first: bool | None = None
     ttl: int = 0
     dry_run: bool = False
     include_forgotten: bool = False
@@ -138,7 +143,7 @@ def ingest(paths: Sequence[Path], context: IngestContext, within: Path | None = 
         if isinstance(source, sources.UnreadSource):
             yield _unread_tally(source)
         else:
-            yield ingest_document(source, context)
+            yield ingest_document(replace(source, document=source.document.told(context.day_first)), context)
 
 
 def ingest_document(detected: sources.DetectedDocument, context: IngestContext) -> FileTally:
@@ -208,20 +213,23 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                 incoming = _without_forgotten(tx, key, batch, context, tally)
             if context.drop_secrets and any(message.secrets is None for message in incoming):
                 incoming = without_secrets(incoming)
+            incoming = _with_known_ids(tx, key, batch, incoming, context, tally)
             if not incoming:
                 continue
             if source is None:  # the name of a file whose messages were all forgotten is not noted
                 source = messages.upsert_source(tx, document.name, tally.format or "", document.size)
-            session, is_new = _session(tx, key, batch, incoming, context, tally.format or "")
+            session, is_new = _session(tx, key, batch, incoming, context, tally.format or "", source)
             messages.link_source(tx, source, session)
             user_texts = [message.text for message in incoming if message.conversational and message.role == "user"]
             if batch.progress_by_session[key].record.has_global_ids:
                 incoming, left_out = take_out_shared(tx, source, session, incoming)
                 tally.duplicates += left_out
-            for run in dedup.split_at_edits(incoming):
+            runs = list(dedup.split_at_edits(incoming))
+            for number, run in enumerate(runs, 1):
                 context.yield_to_queries()
                 progress = batch.progress_by_session[key]
-                found = dedup.compare_with_store(tx, session, run, progress, is_new_session=is_new)
+                is_end = batch.is_end and number == len(runs)
+                found = dedup.compare_with_store(tx, session, run, progress, is_new_session=is_new, is_end=is_end)
                 conversation_time.set_times(
                     tx, [(key, m.sent_at, m.at, m.metadata) for key, m in found.dated if m.sent_at and m.at is not None]
                 )
@@ -235,7 +243,7 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
             if files := batch.files.get(key):
                 attachments.note_files(tx, session, source, files)
             if batch.progress_by_session[key].record.title is None:
-                sessions.set_missing_title(tx, session, user_texts)
+                sessions.set_missing_title(tx, session, user_texts, _people_title(incoming, context))
             if reported := batch.participants.pop(key, None):
                 owner = _owner(batch.progress_by_session[key].record, context)
                 format = batch.progress_by_session[key].record.format or tally.format or ""
@@ -415,6 +423,38 @@ def _without_forgotten(
     return [message for message in incoming if message.external_id not in forgotten_ids]
 
 
+def _with_known_ids(
+    tx: sqlite3.Connection,
+    key: str,
+    batch: MessageBatch,
+    incoming: list[MessageInsert],
+    context: IngestContext,
+    tally: FileTally,
+) -> list[MessageInsert]:
+    """The messages of one session in a batch, with the ids of stored ones that have another name for their author."""
+    progress = batch.progress_by_session[key]
+    others = {one.record.external_id for one in batch.progress_by_session.values() if one is not progress}
+    format = progress.record.format or tally.format or ""
+    scope = _owner(progress.record, context)
+    found = renamed_authors.with_known_ids(
+        tx, scope, format, progress, incoming, others, include_forgotten=context.include_forgotten
+    )
+    tally.forgotten += found.forgotten
+    for new, old in found.names.items():
+        message = f"the chat is known already; {new} was called {old}"
+        if all(note.message != message for note in tally.notes):
+            tally.notes.append(InputProblem("", message, harmless=True))
+    return list(found.messages)
+
+
+def _people_title(incoming: Sequence[MessageInsert], context: IngestContext) -> str | None:
+    """The title of a chat among people without an assistant, those with the most messages first."""
+    if any(message.role == "assistant" for message in incoming):
+        return None
+    names = Counter(message.author for message in incoming if message.role == "user" and message.author)
+    return sessions.people_title([name for name, _ in names.most_common()], context.me)
+
+
 def _owner(record: SessionRecord, context: IngestContext) -> Scope:
     return record.scope if context.keep_owners and record.scope else context.scope
 
@@ -426,9 +466,10 @@ def _session(
     incoming: Sequence[MessageInsert],
     context: IngestContext,
     format: str,
+    source: int,
 ) -> tuple[int, bool]:
     """The session that the messages of one key in a batch belong to, and whether it is new. A chat whose messages have
-    no ids is recognised by its first messages if its file has been renamed."""
+    no ids is recognised by its first messages if its file has been renamed, or if the first was cut off before."""
     progress = batch.progress_by_session[key]
     record = progress.record
     format = record.format or format
@@ -442,6 +483,13 @@ def _session(
             found = sessions.session_holding_most(tx, scope, format, [message.external_id for message in first])
             if found is not None and found[1] == len(first) and found[0] not in other_ids:
                 progress.stored_external_id = found[0]
+            begun = message_states.only_message(tx, source, scope, format) if found is None else None
+            if (
+                begun is not None
+                and begun[0] not in {record.external_id, *other_ids}
+                and is_completion(begun[1], first[0], is_last=len(incoming) == 1)
+            ):
+                progress.stored_external_id = begun[0]
     if progress.stored_external_id is not None and progress.stored_external_id != record.external_id:
         record = replace(record, external_id=progress.stored_external_id, title=None)
     if context.drop_secrets:

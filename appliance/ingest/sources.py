@@ -29,6 +29,7 @@ from appliance.formats.base import Document, DocumentContext, Parser
 from appliance.formats.text import CHUNK_BYTES, READ_ERRORS
 from appliance.ingest.litter import litter_reason, path_litter, unfinished_reason
 from appliance.ingest.side_files import SideFiles
+from appliance.ingest.zip_recovery import ZipDamage, open_zip
 from appliance.types import InputProblem
 
 _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
@@ -55,6 +56,7 @@ _SIDE_FILES = re.compile(
     r"|.*\.html?",
     re.IGNORECASE,
 )
+_COPY_AGAIN = "download or copy it again"
 _NOT_RECOGNISED = "not recognised"
 # Nothing is unpacked, so such a member is as harmless as any other.
 _OUTSIDE = InputProblem("", "the member's name leads out of the zip's folder; it is read in place", harmless=True)
@@ -63,11 +65,11 @@ _CONVERSATIONS = re.compile(r"conversations(?:-\d+)?\.json", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class UnreadSource:
-    """A path without messages: "skipped" if it need not have any, "failed" if it should. The reason is in ``notes`` or
-    in ``errors``, respectively."""
+    """A path without messages: "skipped" if it need not have any, "failed" if it should, "partial" for a zip of which
+    only a part is there. The reason is in ``notes``, otherwise in ``errors``."""
 
     path: str
-    status: Literal["skipped", "failed"]
+    status: Literal["skipped", "failed", "partial"]
     errors: tuple[InputProblem, ...] = ()
     notes: tuple[InputProblem, ...] = ()
     hint: str | None = None
@@ -115,7 +117,7 @@ def detect_documents(
                     result = DetectedDocument(item, *detect(item, forced), Path(path), within)
                 except InputError as error:
                     result = _unrecognised(item, error)
-            has_outcome = has_outcome or isinstance(result, DetectedDocument) or result.status == "failed"
+            has_outcome = has_outcome or isinstance(result, DetectedDocument) or result.status != "skipped"
             yield result
         if not has_outcome and within is None:
             yield _failed(path, "no chat export found", "name the file itself, and its --format")
@@ -258,17 +260,19 @@ def _file(path: Path, root: _SourceRoot, size: int, *, explicit: bool) -> Iterat
 
 def _zip(path: Path, root: _SourceRoot) -> Iterator[Document | UnreadSource]:
     name = _display_path(path)
-    try:
-        archive = zipfile.ZipFile(path)
-    except READ_ERRORS as error:
-        yield _failed(path, f"the zip is damaged or incomplete: {error}", "download or copy it again")
-        return
-    with archive:
+    with ExitStack() as opened:
+        try:
+            archive, damage = opened.enter_context(open_zip(path))
+        except READ_ERRORS as error:
+            yield _failed(path, _zip_problem(path, error), _COPY_AGAIN)
+            return
+        if damage is not None:
+            yield _damaged(path, damage, archive)
         members = [member for member in archive.infolist() if not member.is_dir()]
         folders = {_parent(_member_name(m)) for m in members if _CONVERSATIONS.fullmatch(_basename(_member_name(m)))}
         used_names: set[str] = set()
         litter: set[str] = set()
-        inside = _ZipContents(archive, path, root)
+        inside = _ZipContents(archive, path, root, damage)
         for member in sorted(members, key=_member_name):
             inner = _member_name(member)
             parts = inner.split("/")
@@ -299,14 +303,18 @@ def _zip(path: Path, root: _SourceRoot) -> Iterator[Document | UnreadSource]:
 class _ZipContents:
     """The members of a zip by name, so that the parser of one can find others."""
 
-    def __init__(self, archive: zipfile.ZipFile, path: Path, root: _SourceRoot) -> None:
+    def __init__(
+        self, archive: zipfile.ZipFile, path: Path, root: _SourceRoot, damage: ZipDamage | None = None
+    ) -> None:
         self._archive, self._path, self._me, self._side_files = archive, path, root.me, root.side_files
+        self._cut_off = None if damage is None else damage.cut_off
         self._members = {_member_name(member): member for member in archive.infolist() if not member.is_dir()}
         self._memory: dict[Hashable, object] = {}
 
     def document(self, display_name: str, member: zipfile.ZipInfo) -> Document:
         folder = _parent(_member_name(member))
-        open_stream = partial(_open_member, self._archive, self._path, member)
+        is_cut_off = member.header_offset == self._cut_off
+        open_stream = partial(_open_member, self._archive, self._path, member, is_cut_off)
         find, find_all = partial(self._find, display_name, folder), partial(self._find_all, display_name, folder)
         attach = partial(self._side_files.attach, document=display_name)
         context = DocumentContext(find, self._me, partial(self._names, folder), self._memory, find_all, attach)
@@ -336,8 +344,8 @@ class _ZipContents:
 
 def zip_member(archive: Path, name: str) -> Document | None:
     """Return a member of a zip by its name; None if there is none, or if it is encrypted."""
-    with zipfile.ZipFile(archive) as opened:
-        return _ZipContents(opened, archive, _SourceRoot(archive, None))._find("", "", name)
+    with open_zip(archive) as (opened, damage):
+        return _ZipContents(opened, archive, _SourceRoot(archive, None), damage)._find("", "", name)
 
 
 def _open_file(path: Path) -> AbstractContextManager[BinaryIO]:
@@ -348,8 +356,9 @@ class _ZipMember(RawIOBase):
     """A zip member that compares its checksum after returning the last byte, not before, and raises an error when it
     unpacks to the size of a zip bomb."""
 
-    def __init__(self, stream: IO[bytes], member: zipfile.ZipInfo) -> None:
+    def __init__(self, stream: IO[bytes], member: zipfile.ZipInfo, is_cut_off: bool) -> None:
         self._stream = stream
+        self._is_cut_off = is_cut_off
         self._expected = member.CRC
         self._crc = 0
         self._bytes_left = max(_ALWAYS_UNPACKED_BYTES, member.compress_size * _MAX_COMPRESSION_RATIO)
@@ -363,6 +372,8 @@ class _ZipMember(RawIOBase):
     def readinto(self, buffer: object) -> int:
         view = memoryview(buffer)  # type: ignore[arg-type]
         data = self._stream.read1(len(view))  # type: ignore[attr-defined]
+        if not data and self._is_cut_off:
+            raise zipfile.BadZipFile("the zip is cut off within this file")
         if not data and self._crc != self._expected:
             raise zipfile.BadZipFile("wrong checksum (CRC): the zip is damaged")
         self._bytes_left -= len(data)
@@ -374,13 +385,13 @@ class _ZipMember(RawIOBase):
 
 
 @contextmanager
-def _open_member(archive: zipfile.ZipFile, path: Path, member: zipfile.ZipInfo) -> Iterator[BinaryIO]:
+def _open_member(archive: zipfile.ZipFile, path: Path, member: zipfile.ZipInfo, is_cut_off: bool) -> Iterator[BinaryIO]:
     """Opens a member from the open zip while that is being listed, and from a newly opened one later."""
     with ExitStack() as opened:
         if archive.fp is None:
-            archive = opened.enter_context(zipfile.ZipFile(path))
+            archive, _ = opened.enter_context(open_zip(path))
         stream = opened.enter_context(archive.open(member))
-        yield cast(BinaryIO, opened.enter_context(BufferedReader(_ZipMember(stream, member), CHUNK_BYTES)))
+        yield cast(BinaryIO, opened.enter_context(BufferedReader(_ZipMember(stream, member, is_cut_off), CHUNK_BYTES)))
 
 
 def _member_name(member: zipfile.ZipInfo) -> str:
@@ -408,7 +419,7 @@ def _dead_link_reason(path: Path) -> str:
     try:
         path.stat()
     except FileNotFoundError:
-        return "a link that leads nowhere"
+        return f"it is a link to {_display_path(os.readlink(path))}, which does not exist"
     except OSError as error:
         return "a link that leads to itself" if error.errno == errno.ELOOP else ""
     return ""
@@ -417,8 +428,32 @@ def _dead_link_reason(path: Path) -> str:
 def _unreadable(path: Path, error: OSError, *, explicit: bool = True) -> UnreadSource:
     if isinstance(error, FileNotFoundError) and not explicit:
         return _failed(path, "it was moved or deleted while the folder was read", "ingest the folder again")
+    if path.is_symlink() and (reason := _dead_link_reason(path)):
+        return _failed(path, reason)
     hint = "check the spelling" if isinstance(error, FileNotFoundError) else None
     return _failed(path, f"can't be read: {error.strerror or error}", hint)
+
+
+def _zip_problem(path: Path, error: Exception) -> str:
+    """Why a zip of which no file was found can't be read."""
+    if isinstance(error, OSError):
+        return f"can't be read: {error.strerror or error}"
+    size = path.stat().st_size
+    return f"the zip is cut off after {size:,} byte{'' if size == 1 else 's'}, within its first file"
+
+
+def _damaged(path: Path, damage: ZipDamage, archive: zipfile.ZipFile) -> UnreadSource:
+    """What is lost of a zip whose list of files is missing or damaged."""
+    members = archive.infolist()
+    whole = len(members) - (damage.cut_off is not None)
+    files = {0: "no file is", 1: "1 file is"}.get(whole, f"{whole:,} files are")
+    if not damage.is_cut_off:
+        reason = f"the list of files at the zip's end is cut off or damaged; {files} found without it"
+    else:
+        cut = "" if damage.cut_off is None else f" within {_member_name(members[-1])}"
+        reason = f"the zip is cut off{cut}: {files} whole, and what came after is lost"
+    problem = InputProblem(f"byte {damage.end:,}", reason)
+    return UnreadSource(_display_path(path), "partial", errors=(problem,), hint=_COPY_AGAIN)
 
 
 def _failed(path: str | Path, reason: str, hint: str | None = None) -> UnreadSource:

@@ -148,6 +148,7 @@ class SessionService:
             since=timestamps.parse_bound(request.since, end=False),
             until=timestamps.parse_bound(request.until, end=True),
             pinned=request.pinned,
+            hidden=request.hidden,
             title_words=request.title,
             tags=tuple(map(tags.normal, request.tags)),
         )

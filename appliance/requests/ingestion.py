@@ -16,8 +16,9 @@ from appliance.types import Discovery, IngestReport, SecretPolicy, Stream, Watch
 class IngestRequest(Request[IngestReport]):
     """Read files, folders and zips into the memory.
 
-    Reading the same export again adds only what is new. A native export names the owners of its conversations and they
-    keep them, unless ``user_id`` or ``namespace`` is given.
+    Reading the same export again adds only what is new. What can't be read, also a path that does not exist, raises
+    nothing: its ``FileReport`` has the status "failed" or "partial", and the reasons. A native export names the owners
+    of its conversations and they keep them, unless ``user_id`` or ``namespace`` is given.
 
     Args:
         source: A path, or several.
@@ -29,6 +30,8 @@ class IngestRequest(Request[IngestReport]):
         secrets: "drop" stores no keys, tokens, card numbers and passwords; by default as the settings say.
         wait: Return when everything is durable and embedded. False returns when it is durable and found by its words.
         keep_attachments: Copy the attached files that the export has into the home; by default as the settings say.
+        day_first: Whether the day stands before the month in dates of WhatsApp and the like that leave it open; by
+            default, the usual order of the style.
 
     Raises:
         ModelUnavailable: The embedding model can't be loaded. Nothing was read.
@@ -50,6 +53,7 @@ class IngestRequest(Request[IngestReport]):
     secrets: SecretPolicy | None = None
     wait: bool = True
     keep_attachments: bool | None = None
+    day_first: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,7 @@ class ListSessionsRequest(Request[SessionPage]):
         until: Only sessions last active up to this time, or to the end of this day.
         tags: Only sessions with any of these tags.
         pinned: Only pinned ones (True), or only the others (False).
+        hidden: Also sessions whose messages are all of tools, systems and subagents, or were hidden from people.
         title: Only sessions with all of these words in their title.
         sort: "active", "created", "title", "messages" or "importance" (by their ten most important messages, pinned
             sessions first). The latest, the first letter and the most come first.
@@ -141,6 +142,7 @@ class ListSessionsRequest(Request[SessionPage]):
     since: str | date | None = None
     until: str | date | None = None
     pinned: bool | None = None
+    hidden: bool = True
     title: str = ""
     tags: Sequence[str] = ()
     sort: SessionOrder = "active"

@@ -25,7 +25,7 @@ CAPTION_CHARACTERS = 200
 _ID = re.compile(r"m([1-9]\d{0,17})\.([1-9]\d{0,8})")
 _COLUMNS_SQL = (
     "a.message_id, a.number, m.session_id, s.title, a.name, a.kind, a.type, a.size, a.digest, a.path, f.path,"
-    f" m.author, m.sent_at, substr(coalesce(m.text, ''), 1, {CAPTION_CHARACTERS}), a.pages, a.problem, a.kept"
+    f" m.author, m.sent_at, substr(coalesce(m.text, ''), 1, {CAPTION_CHARACTERS}), a.pages, a.problem, m.role, a.kept"
 )
 _FROM_SQL = (
     "attachment a JOIN message m ON m.id = a.message_id JOIN session s ON s.id = m.session_id"
@@ -145,7 +145,7 @@ def of_messages(db: sqlite3.Connection, keys: Iterable[int]) -> set[int]:
 
 
 def _attachment(row: Sequence[Any]) -> Attachment:
-    message, number, session, *rest, kept = row
+    message, number, session, *rest, role, kept = row
     key = message_id(message)
     values = (f"{key}.{number + 1}", key, sessions.public_id(session), *rest)
-    return replace(Attachment(*values), kept=bool(kept))
+    return replace(Attachment(*values), role=role, kept=bool(kept))

@@ -294,8 +294,8 @@ def insert(
 def revise(
     tx: sqlite3.Connection, key: int, source: int | None, message: MessageInsert, importance: float | None = None
 ) -> None:
-    """Give a message its new form, place and importance; the old form is kept as a revision. A pinned message stays
-    pinned."""
+    """Give a message its new form, id, place and importance; the old form is kept as a revision. A pinned message
+    stays pinned."""
     intact = digests.intact(tx, [key])
     tx.execute(
         "INSERT INTO revision (message_id, number, text, metadata, role, author, sent_at, reply_to, source_id,"
@@ -304,10 +304,11 @@ def revise(
         (now(), key),
     )
     tx.execute(
-        "UPDATE message SET body = ?, metadata = ?, role = ?, author = ?, talk = ?, reply_to = ?, sent_at = ?,"
-        " at = ?, order_at = ?, position = ?, source_id = ?, importance = ?,"
+        "UPDATE message SET external_id = ?, body = ?, metadata = ?, role = ?, author = ?, talk = ?, reply_to = ?,"
+        " sent_at = ?, at = ?, order_at = ?, position = ?, source_id = ?, importance = ?,"
         " pinned = max(pinned, ?), revision = revision + 1 WHERE id = ?",
-        (message.text, message.metadata, message.role, message.author, message.conversational, message.reply_to,
+        (message.external_id, message.text, message.metadata, message.role, message.author, message.conversational,
+         message.reply_to,
          message.sent_at, message.at, message.order_at, message.position, source, importance, message.pinned, key),
     )  # fmt: skip
     digests.refresh_revisions(tx, intact)

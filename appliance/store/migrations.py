@@ -322,10 +322,15 @@ CREATE TABLE undated_message (message_id INTEGER PRIMARY KEY REFERENCES message 
     " WHERE m.sent_at IS NULL AND s.started_at IS NOT NULL AND s.format NOT IN ('native', 'local')",
 )
 
+PEOPLE_AGAIN = (
+    # Earlier versions took a guess for a statement: two people could both be the one whose memory it is.
+    "INSERT OR IGNORE INTO people_stale SELECT DISTINCT user_id, namespace FROM person",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
     _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, _CHUNKINGS, _CONVERSATION_TIMES, ATTACHMENTS_AND_TAGS,
-    PEOPLE_TABLES, DOCUMENTS, new_messages.DROP_TRIGGERS, (message_parts.FILL_OMITTED_SQL,),
+    PEOPLE_TABLES, DOCUMENTS, new_messages.DROP_TRIGGERS, (message_parts.FILL_OMITTED_SQL,), PEOPLE_AGAIN,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 

@@ -50,7 +50,8 @@ SORT_SQL: Mapping[SessionOrder, str] = {
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
     """Which sessions to list. ``since`` (inclusive) and ``until`` (exclusive) limit the time of the last message, in
-    microseconds since 1970; the title must contain all ``title_words``; ``metadata`` values are compared as text. One
+    microseconds since 1970; without ``hidden``, sessions that have messages but no conversational one are left out; the
+    title must contain all ``title_words``; ``metadata`` values are compared as text. One
     of the ``tags``, in their normal form, suffices."""
 
     scope: Scope
@@ -59,6 +60,7 @@ class SessionFilter:
     since: int | None = None
     until: int | None = None
     pinned: bool | None = None
+    hidden: bool = True
     title_words: str = ""
     tags: Sequence[str] = ()
 
@@ -158,6 +160,11 @@ def _conditions(session_filter: SessionFilter, values: dict[str, object]) -> Ite
     if session_filter.pinned is not None:
         values["pinned"] = session_filter.pinned
         yield "s.pinned = :pinned"
+    if not session_filter.hidden:
+        yield (
+            "(EXISTS (SELECT 1 FROM message m WHERE m.session_id = s.id AND m.talk = 1)"
+            " OR NOT EXISTS (SELECT 1 FROM message m WHERE m.session_id = s.id))"
+        )
     if session_filter.title_words.strip():
         values["title"] = " AND ".join(quote_fts(word) for word in query_words(session_filter.title_words))
         # Without a word, as with punctuation alone, no title matches.

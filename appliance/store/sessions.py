@@ -44,6 +44,11 @@ class SessionHead:
     user_id: str
 
 
+_MIN_TITLE_NAMES = 2
+_MAX_TITLE_NAMES = 3
+"""How many people the title of a chat among people names; of more, the rest are counted."""
+
+
 def public_id(key: int) -> str:
     return f"s{key}"
 
@@ -179,12 +184,24 @@ def add_agent(tx: sqlite3.Connection, key: int, agent_id: str) -> None:
         chunks.requeue_session(tx, key)
 
 
-def set_missing_title(tx: sqlite3.Connection, key: int, texts: Iterable[str]) -> None:
-    """Give a session without a title the first one that can be extracted from the texts."""
+def people_title(names: Sequence[str], me: str | None = None) -> str | None:
+    """The title of a chat among people, by their names; None if there are not several. ``me`` is the person's own."""
+    others = [name for name in names if name != me]
+    if len(names) < _MIN_TITLE_NAMES:
+        return None
+    if len(others) == 1:
+        return f"Chat with {others[0]}"
+    if len(others) <= _MAX_TITLE_NAMES:
+        return f"{', '.join(others[:-1])} and {others[-1]}"
+    return f"{', '.join(others[: _MAX_TITLE_NAMES - 1])} and {len(others) - _MAX_TITLE_NAMES + 1} others"
+
+
+def set_missing_title(tx: sqlite3.Connection, key: int, texts: Iterable[str], people: str | None = None) -> None:
+    """Give a session without a title that of its people, else the first one that can be extracted from the texts."""
     if has_row(tx, "SELECT 1 FROM session WHERE id = ? AND title IS NULL", (key,)):
         from appliance.store import title_extraction  # compiles many patterns, which readers do not need
 
-        title = next(filter(None, map(title_extraction.extract_title, texts)), None)
+        title = people or next(filter(None, map(title_extraction.extract_title, texts)), None)
         if title is not None:
             tx.execute("UPDATE session SET title = ?, titled = 'found' WHERE id = ?", (title, key))
 
@@ -219,6 +236,13 @@ def session_holding_most(
         ):
             counts[external_id] = counts.get(external_id, 0) + count
     return max(counts.items(), key=lambda item: item[1], default=None)
+
+
+def stored_key(db: sqlite3.Connection, scope: Scope, format: str, external_id: str) -> int | None:
+    """Return the key of a session of a scope by its format and external id, or None."""
+    query = "SELECT id FROM session WHERE user_id = ? AND namespace = ? AND format = ? AND external_id = ?"
+    row = db.execute(query, (scope.user_id, scope.namespace, format, external_id)).fetchone()
+    return None if row is None else int(row[0])
 
 
 def keys_in_scope(db: sqlite3.Connection, scope: Scope) -> set[int]:

@@ -8,11 +8,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
+from appliance.formats.titles import format_title
 from appliance.store import messages, people, sessions
 from appliance.store.lexical import filter_conditions
 from appliance.store.priority import IMPORTANCE_SQL
 from appliance.store.sql import fetch_int
-from appliance.types import Anniversary, Filters, Scope, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
+from appliance.types import LOCAL, Anniversary, Filters, Scope, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
 
 # A time with a zone ends in its offset. Without one, the clock of the message counts, whatever this machine's zone is.
 _HAS_ZONE_SQL = "instr(m.sent_at, '+')"
@@ -33,9 +34,10 @@ _UNITS: Mapping[StatisticsUnit, str] = {
     "day": _local("%Y-%m-%d"),
     "weekday": "CASE {0} WHEN '0' THEN '7' ELSE {0} END".format(_local("%w")),
     "hour": _local("%H"),
-    # The key of a person, or else the name as it is written.
-    "author": "coalesce('p' || coalesce(a.person_id, iif(m.author IS NULL AND m.role = 'user', {me}, NULL)),"
-    " 'n' || coalesce(m.author, ''))",
+    # The key of a person, or else the name as it is written; without one, the person's own or an assistant's words.
+    "author": "CASE WHEN a.person_id IS NOT NULL THEN 'p' || a.person_id WHEN m.author IS NOT NULL THEN 'n' || m.author"
+    " WHEN m.role = 'user' THEN coalesce('p' || {me}, 'nme') WHEN m.role = 'assistant' THEN 'a' || s.format"
+    " ELSE 'n' END",
     "role": "m.role",
     "source": "s.format",
     "session": "'s' || s.id",
@@ -81,11 +83,19 @@ def statistics(db: sqlite3.Connection, filters: Filters, by: Sequence[Statistics
 
 
 def _author_labels(db: sqlite3.Connection, scope: Scope, keys: Collection[str]) -> dict[str, str]:
-    """What the keys of authors are shown as: the names of people, with their ids where others have the same name."""
+    """What the keys of authors are shown as: the names of people, with their ids where others have the same name, and
+    what wrote for an assistant. The person whose memory it is is "me" while it is not known."""
     names = {one.key: one.name for one in people.people(db, scope, [int(key[1:]) for key in keys if key[0] == "p"])}
-    labels = {key: names.get(int(key[1:]), "") if key[0] == "p" else key[1:] for key in keys}
+    labels = {key: names.get(int(key[1:]), "") if key[0] == "p" else _written_label(key) for key in keys}
     uses = Counter(labels.values())
     return {key: f"{label} ({key})" if key[0] == "p" and uses[label] > 1 else label for key, label in labels.items()}
+
+
+def _written_label(key: str) -> str:
+    """The name of an author who is no person, or the program that answered."""
+    if key[0] != "a":
+        return key[1:]
+    return "assistant" if key[1:] in ("native", LOCAL) else f"{format_title(key[1:])} (assistant)"
 
 
 def on_this_day(db: sqlite3.Connection, filters: Filters, day: date, limit: int) -> list[Anniversary]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, overload
 
+from appliance.types.vocabulary import Role
+
 AttachmentKind = Literal["image", "audio", "video", "file"]
 """What an attachment is, by its media type and the ending of its name; ``file`` is anything else."""
 
@@ -34,6 +36,7 @@ class Attachment:
     ``path`` where the file lies, relative to the folder of ``source``. Each is None if the export does not have it.
     ``caption`` is the beginning of the message's text. ``pages`` is how many pages of text were read from it, and
     ``problem`` why it could not be read, or not to its end. ``kept`` is True if the home has a copy of the file.
+    ``role`` is that of the message, for chats with an assistant that name no author.
     """
 
     id: str
@@ -53,6 +56,7 @@ class Attachment:
     pages: int = 0
     problem: str | None = None
     kept: bool = False
+    role: Role = "user"
 
 
 @dataclass(frozen=True, slots=True)

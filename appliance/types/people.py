@@ -52,10 +52,11 @@ class PersonProposal:
 @dataclass(frozen=True, slots=True)
 class PeopleList(Sequence[Person]):
     """The people of a memory, those with the most messages first, and proposals to merge some. A sequence of its
-    people."""
+    people. ``maybe_me`` are the ids of those who may be the person whose memory it is: exports only suggest it."""
 
     people: tuple[Person, ...]
     proposals: tuple[PersonProposal, ...] = ()
+    maybe_me: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.people)

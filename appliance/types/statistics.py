@@ -23,7 +23,8 @@ class StatisticsRow:
 @dataclass(frozen=True, slots=True)
 class Statistics:
     """Counts of messages by one or two units, in the order of the keys. Of persons, sources, sessions and tags, those
-    with the most messages come first.
+    with the most messages come first. Authors are people, "me" where it is not known who that is, and assistants by
+    their source ("ChatGPT (assistant)").
 
     Attributes:
         by: The units.

@@ -46,8 +46,8 @@ FIRST_CALL: dict[str, Any] = {
 }
 
 
-def run(runs: int) -> measure.Document:
-    """Every process in every round, after one that warms the disk's cache."""
+def run(runs: int, warm_ups: int = 1) -> measure.Document:
+    """Every process in every round, after those that warm the disk's cache."""
     machine = measure.machine()
     calls: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -60,7 +60,7 @@ def run(runs: int) -> measure.Document:
             "sdk": partial(_python, "import mcp.server.lowlevel, mcp.server.stdio"),
         }
         taken: dict[str, list[float]] = {name: [] for name in (*works, "first_answer")}
-        for number in range(runs + 1):
+        for number in range(warm_ups + runs):
             for name, work in works.items():
                 began = time.perf_counter()
                 work()
@@ -68,7 +68,7 @@ def run(runs: int) -> measure.Document:
             first, call = _server(home)
             taken["first_answer"].append(first)
             calls.append(call)
-            if number == 0:
+            if number < warm_ups:
                 for each in (*taken.values(), calls):
                     each.clear()
     return {

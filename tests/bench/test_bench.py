@@ -217,14 +217,14 @@ def test_summarising_in_short() -> None:
 
 @pytest.mark.slow
 def test_mcp_start_in_short() -> None:
-    found = mcp_start.run(1)
+    found = mcp_start.run(1, warm_ups=0)
     assert set(found["seconds"]) == {"python", "sdk", "first_answer", "first_call_after"}
     assert found["seconds"]["first_answer"]["min"] > found["seconds"]["python"]["min"]
 
 
 @pytest.mark.slow
 def test_startup_in_short() -> None:
-    found = startup.run(1)
+    found = startup.run(1, warm_ups=0)
     assert set(found["seconds"]) == {"python", "help", "version", "search", "search_lexical"}
 
 

@@ -19,7 +19,7 @@ from appliance.cli import sending
 from appliance.types import ReindexForecast
 from appliance_models import DEFAULT_MODEL
 from tests.jina_server import KEY, Served, refusal, serving
-from tests.waits import until
+from tests.waits import PATIENCE, until
 
 MODEL = "jina:jina-embeddings-v3/32"
 
@@ -137,6 +137,7 @@ def test_an_unknown_model_of_the_api_is_named(filled: Path, run: Run, api: Serve
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.timeout(4 * PATIENCE)  # it waits for three processes one after another
 def test_an_interrupted_ingest_goes_on_with_what_has_no_vector(home: Path, tmp_path: Path, ended_by: int) -> None:
     """The server is a process of its own too: what it has answered is what is paid for."""
     chats = tmp_path / "lake.jsonl"
@@ -173,11 +174,11 @@ def test_an_interrupted_ingest_goes_on_with_what_has_no_vector(home: Path, tmp_p
         told("silence")
         sent = told("silence")[1]
         running.send_signal(ended_by)
-        assert running.wait(60) != 0
+        assert running.wait(PATIENCE) != 0
         told("")
         done = subprocess.run(
             command("reindex", "--pending", "--json"), env=environment(**variables), cwd=ROOT,
-            capture_output=True, check=True, timeout=120,
+            capture_output=True, check=True, timeout=PATIENCE,
         )  # fmt: skip
         assert json.loads(done.stdout)["pending"] == 0
         again = told("")[1] - 1_200

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from cli_runs import Run, document
 
-from tests.people_exports import write_exports
+from tests.people_exports import mailbox, write_exports
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_the_list_has_names_counts_and_sources(run: Run, known: Path) -> None:
 
 def test_the_list_as_json_has_the_shape_of_the_contract(run: Run, known: Path) -> None:
     found = document(run("people", "list", "--json"))
-    assert set(found) == {"people", "proposals"}
+    assert set(found) == {"people", "proposals", "maybe_me"}
     for person in found["people"]:
         assert set(person) == {"id", "name", "me", "identities", "messages", "sessions", "first", "last", "automated"}
         assert all(set(one) == {"source", "kind", "value"} for one in person["identities"])
@@ -125,3 +125,20 @@ def test_all_that_somebody_wrote_is_listed(run: Run, known: Path) -> None:
     result = run("search", "everything Mum wrote")
     assert "note: only messages by Mum (p" in result.stderr and "3 hits" in result.stderr
     assert "weak" not in result.stderr
+
+
+def test_proposals_take_a_line_a_name_and_the_reasons_are_listed(run: Run, tmp_path: Path, home: Path) -> None:
+    mails = [("Ben Carter", f"ben{number}@x.example", "Hello", f"Letter {number}") for number in range(3)]
+    run("ingest", str(mailbox(tmp_path / "mail.mbox", mails)), "--no-wait")
+    (line,) = [line for line in run("people").stderr.splitlines() if line.startswith("  ")]
+    assert line == "  Ben Carter (p1, p2, p3)"
+    listed = run("people", "proposals")
+    assert len(listed.stdout.splitlines()) == 3 and "the same name, Ben Carter" in listed.stdout
+    assert len(document(run("people", "proposals", "--json"))["proposals"]) == 3
+
+
+def test_a_long_table_of_authors_is_cut(run: Run, known: Path) -> None:
+    cut = run("stats", "--by", "author", "-k", "1")
+    assert len(cut.stdout.splitlines()) == 2
+    assert "and 2 more with 4 messages" in cut.stderr
+    assert len(document(run("stats", "--by", "author", "-k", "1", "--json"))["rows"]) == 1

@@ -19,7 +19,7 @@ import pytest
 from cli_runs import ROOT, Process, command, environment, line, write
 
 from appliance.cli.app import run as command_line
-from tests.waits import until
+from tests.waits import PATIENCE, until
 
 HEAVY = {
     "numpy",
@@ -115,7 +115,7 @@ def test_an_interrupt_keeps_what_was_committed(home: Path, tmp_path: Path, proce
         signal.signal(signal.SIGINT, saved)
     until(lambda: committed(home) or running.poll() is not None, "a commit")
     running.send_signal(signal.SIGINT)
-    stdout, stderr = running.communicate(timeout=60)
+    stdout, stderr = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, stderr
     assert stdout == b""
     assert b"Everything committed so far is kept" in stderr
@@ -142,7 +142,7 @@ def held(home: Path) -> Iterator[int]:
         yield other.pid
     finally:
         other.stdin.close()
-        other.wait(timeout=30)
+        other.wait(timeout=PATIENCE)
         other.stdout.close()
 
 
@@ -248,7 +248,7 @@ def terminal(*arguments: str, **variables: str) -> str:
             break
         shown += data
     os.close(controller)
-    assert running.wait(timeout=60) == 0, shown
+    assert running.wait(timeout=PATIENCE) == 0, shown
     return shown.decode().replace("\r\n", "\n")
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from cli_runs import ROOT, TRIP, Run, command, document, environment, write
 
+from tests.waits import PATIENCE
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -82,5 +84,5 @@ def test_it_reads_what_lands_until_it_is_told_to_end(folder: Path, number: signa
         write(folder / "later.part", later).replace(folder / "later.jsonl")
         assert json.loads(said.readline())["new"] == 4
         process.send_signal(number)
-        assert process.wait(30) == 0
+        assert process.wait(PATIENCE) == 0
         assert said.read() == "" and told.read() == ""

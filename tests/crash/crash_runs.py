@@ -3,80 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import subprocess
-import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from workers import shared_workers
+
 from appliance import Appliance
 from appliance.store.index.edge import EdgeIndex
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
-
-WORKER = """
-import json, sys
-
-import appliance_models
-from appliance import Appliance
-from appliance_models import HashEmbedder
-
-action, home, *files = sys.argv[1:]
-appliance_models.load = lambda name, *rest, **options: HashEmbedder(dimension=48)  # any other model than the first
-
-
-def say(*words):
-    print(json.dumps(words), flush=True)
-
-
-if action == "restore":
-    say("open")
-    Appliance.restore(files[0], home, progress=lambda done, left: say("blocks", done))
-    say("done")
-    sys.exit()
-
-with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
-    say("open")
-    if action == "backup":
-        memory.backups.make(files[0], keep="1d", progress=lambda done, left: say("blocks", done))
-    elif action in ("ingest", "large"):
-        if action == "large":  # read in a process of its own, and split by the indexer
-            from appliance.ingest import batches, page_reader, pipeline
-
-            page_reader.MIN_BYTES, page_reader._processors, pipeline.SPLIT_AT_ONCE_BYTES = 0, lambda: 2, 0
-            batches.BATCH_MESSAGES = 300
-        memory.ingest(
-            files,
-            on_file=lambda path, count: say("file", path, count),
-            on_embedded=lambda done, pending: say("embedded", done),
-        )
-    elif action == "archive":
-        from appliance.engine import archive
-
-        archive.RUN_STEP_MESSAGES = 20
-        memory.archive.run(days=0, importance=1.0)
-        say("embedded", 0)
-        for session in files:
-            memory.archive.restore([session])
-            say("embedded", 0)
-    elif action == "forget":
-        memory.erasure.forget(memory.erasure.preview(*files), lambda done, pending: say("embedded", done))
-    elif action == "delete":
-        for info in memory.sessions.list(sort="created", reverse=True):
-            if info.title == "goes":
-                memory.sessions.resume(info.id).delete()
-                say("file", info.id, 1)
-                memory.embed_pending()
-    else:
-        change = {"model": "other"} if action == "model" else {action: True} if action != "reindex" else {}
-        memory.reindex(**change, progress=lambda done, pending: say("embedded", done))
-        say("changed")
-    say("done")
-"""
 
 
 @dataclass(slots=True)
@@ -93,27 +31,11 @@ class Acknowledged:
 
 def run(action: str, home: Path, files: Sequence[Path | str], kill: tuple[int, float] | None = None) -> Acknowledged:
     """Work on a home in another process; ``kill`` ends it that many seconds after so many events."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", WORKER, action, str(home), *map(str, files)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-    )
-    said = Acknowledged()
-    began = time.perf_counter()
-    assert process.stdout is not None
-    with process.stdout as lines:
-        for text in lines:
-            if not said.events:
-                began = time.perf_counter()
-            _hear(said, json.loads(text))
-            if kill is not None and said.events == kill[0]:
-                time.sleep(kill[1])
-                process.kill()
-        process.wait()
-    said.seconds = time.perf_counter() - began
-    said.killed = process.returncode != 0
-    assert kill is not None or not said.killed, "it failed by itself"
+    outcome = shared_workers().run("run_verbs.work", action, str(home), *map(str, files), kill_at=kill)
+    assert outcome.code == 0 or (kill is not None and outcome.killed), f"it failed by itself: {outcome.errors}"
+    said = Acknowledged(killed=outcome.killed, seconds=outcome.seconds)
+    for words in outcome.acknowledged:
+        _hear(said, words)
     return said
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -18,7 +17,7 @@ import pytest
 from crash_runs import chat, open_memory, write
 from damage_verbs import ADDED
 from file_damages import damage
-from workers import Workers, workers
+from workers import Workers
 
 from appliance.engine.index_service import IndexService
 from appliance.paths import Home
@@ -72,12 +71,6 @@ class Built:
     in_log: set[str]
     in_backups: set[str]
     keys: dict[str, str]
-
-
-@pytest.fixture(scope="session")
-def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
-    with workers(tmp_path_factory.mktemp("workers")) as found:
-        yield found
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,6 @@ from life_actions import ACTIONS, forget_beside
 from workers import Workers, workers
 
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL"), pytest.mark.slow]
-
-
-@pytest.fixture(scope="session")
-def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
-    with workers(tmp_path_factory.mktemp("workers")) as found:
-        yield found
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.campaign) for seed in range(2, 12))])

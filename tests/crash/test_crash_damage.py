@@ -22,6 +22,7 @@ from appliance.errors import StoreCorrupt, StoreVersion
 from appliance.store.index.edge import open_edge
 from appliance.store.vectors import HEADER_BYTES
 from appliance_models import HashEmbedder
+from tests.homes import copied
 
 pytestmark = pytest.mark.slow
 
@@ -33,12 +34,20 @@ def export(tmp_path: Path) -> Path:
     return write(tmp_path / "ana.jsonl", LINES)
 
 
-@pytest.fixture
-def expected(home: Path, export: Path) -> Content:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Content]:
     """A closed home with a conversation in it, and what it holds."""
-    with open_memory(home) as memory:
-        memory.ingest(export)
-        return content(memory)
+    folder = tmp_path_factory.mktemp("built")
+    with open_memory(folder / "home") as memory:
+        memory.ingest(write(folder / "ana.jsonl", LINES))
+        return folder / "home", content(memory)
+
+
+@pytest.fixture
+def expected(home: Path, built: tuple[Path, Content]) -> Content:
+    """The test's own copy of the home that is built once, and what it holds."""
+    copied(built[0], home)
+    return built[1]
 
 
 def ledger(home: Path) -> Path:
@@ -227,15 +236,20 @@ def test_a_database_damaged_inside_is_named_by_verify(home: Path, expected: Cont
     assert {f"m{number}" for number in range(1, 151)} <= {problem.where for problem in problems}
 
 
+def file_contents(home: Path) -> dict[Path, bytes]:
+    """What is in each file. The lock names its owner, and blanks of the length of its name when there is none."""
+    return {path: path.read_bytes().rstrip(b" ") for path in home.rglob("*") if path.is_file()}
+
+
 def test_a_store_from_the_future_is_refused_and_nothing_is_changed(home: Path, expected: Content) -> None:
     connection = sqlite3.connect(home / "recall.db")
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    before = file_contents(home)
     with pytest.raises(StoreVersion, match="newer") as refused:
         open_memory(home)
     assert refused.value.exit_code == 3 and "Nothing was changed" in str(refused.value.hint)
-    assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
+    assert file_contents(home) == before
 
 
 FULL = """

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
-import json
 import os
 import re
 import shutil
 import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from crash_runs import chat, open_memory, write
 from small_disks import MEGABYTE, Kind, fill, free_bytes, mounted
+from workers import Workers
 
 from appliance import Appliance, Backups
 from appliance.errors import HomeReadOnly
@@ -23,67 +23,25 @@ from tests.homes import copied
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root only")]
 
-WORKER = """
-import json, sys
-from appliance import Appliance
-from appliance.errors import ApplianceError
-from appliance_models import HashEmbedder
-
-action, home, *files = sys.argv[1:]
-said = {"stored": []}
-
-
-def work(memory):
-    if action == "search":
-        found = memory.search("violin at the harbour")
-        said.update(hits=len(found), notes=list(found.notes))
-    elif action == "add":
-        session = memory.sessions.create(title="kettles")
-        for number in range(20):
-            said["stored"].append(session.add("user", f"the kettle number {number} was moved").id)
-            memory.search("kettle")
-    elif action == "ingest":
-        memory.ingest(files)
-    elif action == "reindex":
-        memory.reindex()
-    elif action == "verify":
-        said["problems"] = [problem.message for problem in memory.verify().problems]
-    elif action == "forget":
-        memory.erasure.forget(memory.erasure.preview(query="number 77 of"))
-    elif action == "archive":
-        memory.archive.run(days=0, importance=1.0)
-    elif action == "unarchive":
-        memory.archive.restore(everything=True)
-    elif action == "backup":
-        memory.backups.make(files[0])
-
-
-try:
-    if action == "restore":
-        Appliance.restore(files[0], home)
-    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
-        work(memory)
-except ApplianceError as error:
-    said.update(error=type(error).__name__, message=str(error), hint=error.hint)
-print(json.dumps(said), flush=True)
-"""
-
 STORES = Path(__file__).parent.parent / "stores"
 ACTIONS = ("search", "add", "ingest", "reindex", "verify", "forget", "archive")
 LINES = chat("ana", 300)
+PATIENCE_SECONDS = 120.0
 
 
-def run(action: str, home: Path, *files: Path) -> dict[str, Any]:
+Run = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def run(processes: Workers) -> Run:
+    return functools.partial(run_in, processes)
+
+
+def run_in(processes: Workers, action: str, home: Path, *files: Path) -> dict[str, Any]:
     """What a process that did this on a home has said; it must not have been ended by a signal."""
-    process = subprocess.run(
-        [sys.executable, "-c", WORKER, action, str(home), *map(str, files)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-    )
-    assert process.returncode == 0, f"{action}: {process.returncode}\n{process.stderr}"
-    said: dict[str, Any] = json.loads(process.stdout)
+    outcome = processes.run("disk_verbs.work", action, str(home), *map(str, files), kill_after=PATIENCE_SECONDS)
+    assert outcome.code == 0, f"{action}: {outcome.code}\n{outcome.errors}"
+    said: dict[str, Any] = outcome.acknowledged[-1][1]
     assert said.get("error", "DiskFull") in ("DiskFull", "HomeReadOnly"), said
     if "error" in said:
         names_room = re.search(r"\d [KMG]B", said["message"]) or "the disk is full" in said["message"]
@@ -148,7 +106,7 @@ def test_a_full_disk_can_be_read_and_taken_elsewhere(disk: Path, built: Path, tm
     [pytest.param(0, marks=pytest.mark.campaign), 400_000, pytest.param(9 * MEGABYTE, marks=pytest.mark.campaign)],
 )
 def test_a_disk_with_hardly_any_room_ends_no_process(
-    disk: Path, built: Path, tmp_path: Path, action: str, leave: int
+    run: Run, disk: Path, built: Path, tmp_path: Path, action: str, leave: int
 ) -> None:
     home = copied(built, disk / "home")
     more = write(tmp_path / "more.jsonl", chat("ben", 800))
@@ -169,7 +127,7 @@ def test_a_disk_with_hardly_any_room_ends_no_process(
 
 
 @pytest.mark.parametrize("leave", [pytest.param(0, marks=pytest.mark.campaign), 400_000])
-def test_archived_messages_come_back_when_there_is_room(disk: Path, built: Path, leave: int) -> None:
+def test_archived_messages_come_back_when_there_is_room(run: Run, disk: Path, built: Path, leave: int) -> None:
     home = copied(built, disk / "home")
     with open_memory(home) as memory:
         memory.archive.run(days=0, importance=1.0)
@@ -183,7 +141,9 @@ def test_archived_messages_come_back_when_there_is_room(disk: Path, built: Path,
 
 
 @pytest.mark.parametrize("leave", [pytest.param(0, marks=pytest.mark.campaign), 40_000])
-def test_a_backup_is_made_and_restored_when_there_is_room(disk: Path, built: Path, tmp_path: Path, leave: int) -> None:
+def test_a_backup_is_made_and_restored_when_there_is_room(
+    run: Run, disk: Path, built: Path, tmp_path: Path, leave: int
+) -> None:
     home, backups = copied(built, tmp_path / "home"), disk / "backups"
     ballast = fill(disk, leave=leave)
     assert "error" in run("backup", home, backups)
@@ -204,7 +164,7 @@ def test_a_backup_is_made_and_restored_when_there_is_room(disk: Path, built: Pat
 
 @pytest.mark.parametrize("store", ["first", "development"])
 @pytest.mark.parametrize("leave", [pytest.param(0, marks=pytest.mark.campaign), 100_000])
-def test_a_home_is_migrated_when_there_is_room(disk: Path, store: str, leave: int) -> None:
+def test_a_home_is_migrated_when_there_is_room(run: Run, disk: Path, store: str, leave: int) -> None:
     home = disk / "home"
     home.mkdir(mode=0o700)
     (home / "recall.db").write_bytes(gzip.decompress((STORES / f"{store}.db.gz").read_bytes()))
@@ -217,7 +177,7 @@ def test_a_home_is_migrated_when_there_is_room(disk: Path, store: str, leave: in
         assert len(list(memory.export())) == 4 and not memory.verify().problems
 
 
-def test_six_megabytes_of_memory_as_a_disk(built: Path, tmp_path: Path) -> None:
+def test_six_megabytes_of_memory_as_a_disk(run: Run, built: Path, tmp_path: Path) -> None:
     with mounted(tmp_path / "disk", "tmpfs", 6) as disk:
         if disk is None:
             pytest.skip("file systems can't be mounted here")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import shutil
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
 from crash_runs import open_memory, write
+from workers import shared_workers
 
 from appliance import Appliance
 from tests import homes
@@ -22,45 +19,14 @@ pytestmark = [pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL
 
 SESSIONS = 12
 
-WORKER = """
-import json, sys
-from appliance import Appliance
-from appliance_models import HashEmbedder
-
-with Appliance.open(sys.argv[1], worker=False, embedder=HashEmbedder()) as memory:
-    memory.events.listen(lambda event: print(json.dumps([event.kind, event.about]), flush=True))
-    print(json.dumps(["open", ""]), flush=True)
-    memory.run_pending_jobs()
-"""
-
 
 def run(home: Path, kill: tuple[int, float] | None) -> tuple[list[str], float, bool]:
     """Summarise in a process of its own, killed so many seconds after so many events; the sessions that it told
     of, how long it worked, and whether it was killed before its end."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", WORKER, str(home)],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-    )
-    told: list[str] = []
-    events = 0
-    began = time.perf_counter()
-    assert process.stdout is not None
-    with process.stdout as lines:
-        for line in lines:
-            kind, about = json.loads(line)
-            events += 1
-            if events == 1:
-                began = time.perf_counter()
-            if kind == "summarised":
-                told.append(about)
-            if kill is not None and events == kill[0]:
-                time.sleep(kill[1])
-                process.kill()
-        process.wait()
-    assert kill is not None or process.returncode == 0
-    return told, time.perf_counter() - began, process.returncode != 0
+    outcome = shared_workers().run("run_verbs.summarise", str(home), kill_at=kill)
+    assert outcome.code == 0 or (kill is not None and outcome.killed), outcome.errors
+    told = [about for kind, about in outcome.acknowledged if kind == "summarised"]
+    return told, outcome.seconds, outcome.killed
 
 
 def said(memory: Appliance) -> list[tuple[str, str, str, tuple[str, ...]]]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -44,23 +48,36 @@ class Workers:
             stdout=subprocess.PIPE,
             text=True,
             # Threads of a library that are there before the fork would be missing after it.
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OPENBLAS_NUM_THREADS": "1"},
+            env={
+                **{name: value for name, value in os.environ.items() if not name.startswith("APPLIANCE_")},
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                "OPENBLAS_NUM_THREADS": "1",
+            },
         )
 
-    def run(self, function: str, *arguments: object, kill_after: float | None = None) -> Outcome:
-        """Let a process call a function ("module.name"), and kill it so many seconds after it has begun."""
+    def run(
+        self,
+        function: str,
+        *arguments: object,
+        kill_after: float | None = None,
+        kill_at: tuple[int, float] | None = None,
+    ) -> Outcome:
+        """Let a process call a function ("module.name"), and kill it: ``kill_after`` seconds after it has begun, or at
+        a number of things that it has acknowledged and so many seconds later."""
         assert self._server.stdin is not None and self._server.stdout is not None
         self._server.stdin.write(json.dumps([function, str(self._errors), arguments]) + "\n")
         self._server.stdin.flush()
         acknowledged: list[list[Any]] = []
         began = time.perf_counter()
+        process = 0
         killer: threading.Timer | None = None
         for line in self._server.stdout:
             said = json.loads(line)
             if said[0] == "begun":
                 began = time.perf_counter()
+                process = said[1]
                 if kill_after is not None:
-                    killer = threading.Timer(kill_after, _kill, (said[1],))
+                    killer = threading.Timer(kill_after, _kill, (process,))
                     killer.start()
             elif said[0] == "ended":
                 if killer is not None:
@@ -70,6 +87,9 @@ class Workers:
                 return Outcome(acknowledged, said[1], seconds, self._errors.read_text(errors="replace"))
             else:
                 acknowledged.append(said)
+                if kill_at is not None and len(acknowledged) == kill_at[0]:
+                    time.sleep(kill_at[1])
+                    _kill(process)
         raise AssertionError(f"the server of processes ended with {self._server.wait()}")
 
     def close(self) -> None:
@@ -91,3 +111,18 @@ def workers(folder: Path) -> Iterator[Workers]:
         yield found
     finally:
         found.close()
+
+
+@functools.cache
+def shared_workers() -> Workers:
+    """Those of all tests in this process, begun by the first that needs one: to load the program for each process would
+    take most of the time of these tests."""
+    folder = Path(tempfile.mkdtemp(prefix="workers"))
+    found = Workers(folder / "stderr")
+    atexit.register(_end, found, folder)
+    return found
+
+
+def _end(found: Workers, folder: Path) -> None:
+    found.close()
+    shutil.rmtree(folder, ignore_errors=True)

@@ -72,9 +72,14 @@ def test_an_unpacked_export_is_one(tmp_path: Path, person: Path) -> None:
 
 def test_a_damaged_export_is_named_with_what_to_do(tmp_path: Path, person: Path) -> None:
     path = layouts.chatgpt_zip(person)
-    path.write_bytes(path.read_bytes()[:-40])
-    (one,) = look(tmp_path)
-    assert "damaged" in one.problem and one.hint and one.conversations is None
+    data = path.read_bytes()
+    path.write_bytes(data[:20])
+    (one,) = look(tmp_path).found
+    assert "cut off" in one.problem and one.hint and one.conversations is None
+    path.write_bytes(data[:-40])
+    found = look(tmp_path)
+    assert [one.conversations for one in found.found] == [1], "what is whole is found"
+    assert "the list of files at the zip's end is cut off" in found.notes[0]
 
 
 def test_the_folders_have_the_names_of_the_language(tmp_path: Path, person: Path) -> None:
@@ -117,3 +122,35 @@ def test_a_large_export_is_estimated_when_the_time_is_up(
     monkeypatch.setattr(counting.time, "monotonic", lambda: next(moments))
     (one,) = look(tmp_path)
     assert one.estimated and one.conversations is not None and 800 < one.conversations < 1300
+
+
+def test_unpacked_exports_are_found_however_deep_they_lie(tmp_path: Path, person: Path) -> None:
+    downloads = person / "Downloads"
+    chat = {
+        "participants": [{"name": "Ines"}, {"name": "Bo"}],
+        "messages": [{"sender_name": "Bo", "timestamp_ms": 1700000000000, "content": "the boat is in"}],
+        "title": "Bo",
+        "thread_path": "inbox/bo_1",
+    }
+    for number in range(40):
+        inbox = downloads / "facebook-ines-2024/your_activity_across_facebook/messages/inbox"
+        layouts.put(inbox / f"bo_{number}/message_1.json", chat | {"thread_path": f"inbox/bo_{number}"})
+    activity = {
+        "header": "Gemini Apps",
+        "title": "Prompted Where is the boat?",
+        "time": "2025-05-01T10:00:00Z",
+        "products": ["Gemini Apps"],
+        "safeHtmlItem": [{"html": "<p>In the harbour.</p>"}],
+    }
+    layouts.put(downloads / "takeout-1/Takeout/My Activity/Gemini Apps/MyActivity.json", [activity])
+    layouts.put(
+        downloads / "takeout-1/Takeout/Google Chat/Groups/DM a1/messages.json",
+        {"messages": [{"creator": {"name": "Bo", "email": "bo@x.example"}, "text": "hi", "topic_id": "t",
+                       "created_date": "Monday, 3 March 2025 at 09:00:00 UTC"}]},
+    )  # fmt: skip
+    layouts.put(person / "Documents/work/a/b/c/d/notes.json", {"rows": []})
+    found = look(tmp_path)
+    counts = {one.format: one.conversations for one in found.found}
+    assert counts == {"meta": 40, "gemini": 1, "google_chat": 1}
+    (note,) = found.notes
+    assert note.startswith(f"Looked 3 folders deep in {person / 'Documents'}") and "1 folder was not" in note

@@ -7,7 +7,6 @@ from uuid import uuid4
 
 import pytest
 from index_points import DIMENSION
-from qdrant_client import QdrantClient
 
 from appliance.store.index import collections
 from appliance.store.index.collections import CollectionIdentity
@@ -39,6 +38,8 @@ def edge(tmp_path: Path) -> Iterator[VectorIndex]:
 
 @pytest.fixture
 def memory() -> Iterator[VectorIndex]:
+    from qdrant_client import QdrantClient
+
     yield from made_on(in_memory(QdrantClient(":memory:")))
 
 

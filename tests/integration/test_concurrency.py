@@ -30,7 +30,7 @@ from appliance.types import Event
 from appliance_models import HashEmbedder
 from tests import waits
 from tests.engines import engine_of
-from tests.waits import until
+from tests.waits import PATIENCE, until
 
 READERS, WRITERS = 8, 2
 WORDS = "harbour crane winter oil ledger keeper boathouse heron tide lantern".split()
@@ -140,7 +140,7 @@ class SlowEmbedder(HashEmbedder):
 
     def embed_passages(self, texts: list[str]) -> NDArray[np.float32]:  # type: ignore[override]
         self.begun.set()
-        assert self.go_on.wait(60)
+        assert self.go_on.wait(PATIENCE)
         return super().embed_passages(texts)
 
 
@@ -149,7 +149,7 @@ def test_a_search_does_not_wait_for_a_batch(home: Path, tmp_path: Path) -> None:
     with Appliance.open(home, embedder=embedder) as memory:
         try:
             memory.ingest(export(tmp_path / "few.jsonl", "few", 30), wait=False)
-            assert embedder.begun.wait(60)
+            assert embedder.begun.wait(PATIENCE)
             hits = memory.search("number 7")  # the batch does not end before it is told to
             assert hits and any("wait for the index" in note for note in hits.notes)
         finally:
@@ -320,7 +320,7 @@ def test_a_closed_gate_lets_those_end_who_ask() -> None:
         assert not closed.wait(0.05)
         with gate.running_query():  # a context looks something up
             pass
-    assert closed.wait(10)
+    assert closed.wait(PATIENCE)
     closer.join()
     with pytest.raises(StoreError, match="closed"), gate.running_query():
         pass
@@ -376,7 +376,7 @@ def test_a_slow_listener_blocks_nobody_and_hears_what_it_missed() -> None:
     events = Events(MemoryTransport({EventsRequest: lambda request: bus.subscribe()}))
 
     def slow(event: Event) -> None:
-        assert go_on.wait(60)
+        assert go_on.wait(PATIENCE)
         told.append(event)
 
     end = events.listen(slow)

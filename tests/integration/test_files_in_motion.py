@@ -54,7 +54,7 @@ def test_what_is_no_file_is_skipped_and_named(memory: Appliance, folder: Path, m
         reports = read_once(memory, folder)
     assert found == {
         "again": ("skipped", "a link to a folder that has been read already"),
-        "dead.jsonl": ("skipped", "a link that leads nowhere"),
+        "dead.jsonl": ("skipped", "it is a link to nowhere.jsonl, which does not exist"),
         "good.jsonl": ("ok", ""),
         "loop": ("skipped", "a link that leads to itself"),
         "pipe.jsonl": ("skipped", "not a regular file"),

@@ -19,6 +19,7 @@ from appliance.errors import ModelUnavailable, NotFound, UsageError
 from appliance.store.generations import ledger_path
 from appliance_models import HashEmbedder, UnknownModel
 from tests.engines import engine_of
+from tests.waits import PATIENCE
 
 TEXTS = (
     "the ferry leaves at six from the north pier",
@@ -271,13 +272,13 @@ def test_an_erasure_does_not_wait_for_the_end_of_a_change(
 
     def hold() -> None:
         has_begun.set()
-        assert may_go_on.wait(30)
+        assert may_go_on.wait(PATIENCE)
 
     other.before_step = hold
     with ThreadPoolExecutor(2) as pool:
         change = pool.submit(filled.reindex, model="other")
         change.add_done_callback(lambda _: order.append("changed"))
-        assert has_begun.wait(30)
+        assert has_begun.wait(PATIENCE)
         erasure = pool.submit(lambda: filled.erasure.forget(filled.erasure.preview(query="violin")))
         while not index_service._rebuild_lock.is_awaited:
             assert not erasure.done()
@@ -342,7 +343,7 @@ def test_an_erasure_says_what_it_waits_for(
     def forget_once() -> None:
         if not thread.ident:
             thread.start()
-            assert waiting.wait(30), "the batch would not end before"
+            assert waiting.wait(PATIENCE), "the batch would not end before"
 
     other.before_step = forget_once
     filled.reindex(model="other")

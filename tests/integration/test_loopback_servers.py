@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance
+from tests.waits import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,5 +42,5 @@ def test_the_program_is_tried_on_loopback(home: Path, monkeypatch: pytest.Monkey
         servers.stdin.flush()
         assert servers.stdout.readline().startswith("3 requests with 3 texts to the Jina API, ")
         servers.stdin.close()
-        assert servers.wait(30) == 0
+        assert servers.wait(PATIENCE) == 0
     assert not Path(commands[2][2]).exists()

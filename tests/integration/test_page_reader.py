@@ -21,7 +21,7 @@ from appliance.types import IngestReport
 from appliance_models import HashEmbedder
 from tests.bench import material
 from tests.parse.long_documents import LONG
-from tests.waits import until
+from tests.waits import PATIENCE, until
 
 pytestmark = pytest.mark.slow
 
@@ -189,4 +189,4 @@ def test_the_process_ends_with_the_program(chatgpt: Path) -> None:
         process.stdin.flush()
         assert page_frames.read(process.stdout), "it works, and waits because nothing is taken from it"
         process.stdin.close()
-        assert process.wait(60) == 1
+        assert process.wait(PATIENCE) == 1

@@ -67,8 +67,14 @@ def test_what_i_write_to_an_assistant_counts_as_mine(filled: Appliance, tmp_path
     me = filled.people.me()
     assert me is not None
     found = counted(filled, "author", "role")
-    assert (found[me.name, "user"], found["", "assistant"]) == (4, 1)
+    assert (found[me.name, "user"], found["assistant", "assistant"]) == (4, 1)
     assert sum(count for (author, _), count in found.items() if author == me.name) == me.messages
+
+
+def test_my_words_to_an_assistant_are_not_counted_with_its_own(memory: Appliance, tmp_path: Path) -> None:
+    (tmp_path / "chat.md").write_text("**User:** Which bread?\n\n**Assistant:** Rye bread.\n", "utf-8")
+    memory.ingest(tmp_path / "chat.md")
+    assert counted(memory, "author") == {("me",): 1, ("Markdown (assistant)",): 1}
 
 
 def test_a_name_that_no_author_has_is_said_with_the_like(filled: Appliance) -> None:

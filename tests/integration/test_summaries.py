@@ -14,6 +14,7 @@ from appliance.types import Event, Summary
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
 from tests.summary_talk import chat, check_summaries, write
+from tests.waits import PATIENCE
 
 
 @pytest.fixture
@@ -223,7 +224,7 @@ def test_the_background_makes_them(home: Path, tmp_path: Path) -> None:
         made = threading.Event()
         memory.events.listen(lambda event: made.set() if event.kind == "summarised" else None)
         memory.ingest(write(tmp_path / "a.jsonl", chat("harbour", 30)), wait=False)
-        assert made.wait(60)
+        assert made.wait(PATIENCE)
         session = memory.sessions.create()
         session.add("user", "An add does not wait for any of this.")
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:

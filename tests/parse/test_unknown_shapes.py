@@ -143,3 +143,23 @@ def test_a_record_without_a_speaker_and_with_words_under_an_unknown_key(read) ->
     reading = read(json.dumps({"sessionId": "s", "startTime": "2025-01-01T00:00:00Z", "messages": messages}))
     assert list(zip(reading.roles, reading.texts, strict=True)) == [("user", "hi"), ("system", WORDS)]
     assert reading.problems[0].message == "unknown type ''; imported as system"
+
+
+@pytest.mark.parametrize("words", ["b", WORDS])
+def test_an_agents_record_with_the_speaker_null_is_kept_as_system(read, words: str) -> None:
+    lines = [
+        {"role": "user", "message_id": "m0", "content": "a"},
+        {"role": None, "message_id": "m1", "utterance": words},
+    ]
+    for text in ("".join(json.dumps(one) + "\n" for one in lines), json.dumps([{"messages": lines}])):
+        reading = read(text, forced="agents")
+        assert list(zip(reading.roles, reading.texts, strict=True)) == [("user", "a"), ("system", words)]
+        assert [one.message for one in reading.problems] == ["the role is missing or unknown; imported as system"]
+
+
+def test_a_record_of_a_list_of_messages_with_a_sentence_and_no_speaker_is_named(read) -> None:
+    said = {"role": "assistant", "content": "c"}
+    reading = read(json.dumps([{"messages": [{"kind": None, "remark": WORDS}, said]}]), forced="agents")
+    assert reading.texts == ["c"]
+    (note,) = reading.notes
+    assert (note.where, note.message) == ("message 1", "the record has text and no known speaker; left out")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
 from appliance.errors import InputError
+from appliance.ingest.sources import DetectedDocument, detect_documents
+from appliance.types import InputProblem, MessageRecord
 
 
 @pytest.mark.parametrize(
@@ -85,3 +88,33 @@ def test_a_person_without_a_name_and_a_name_that_begins_with_a_colon(read):
         ("user", "Ana", "hi"), ("user", None, "good luck: all"), ("user", ":ben", "ho"), ("user", ":ben", "again"),
         ("user", ":ben", "and again"),
     ]  # fmt: skip
+
+
+def test_between_dots_the_day_comes_first_and_nothing_is_asked(read) -> None:
+    reading = read("[03.04.22, 09:58:01] Zoë: Hi\n[05.06.22, 09:59:12] Ben: Yes\n", name="_chat.txt")
+    assert [one.sent_at.isoformat()[:10] for one in reading.messages] == ["2022-04-03", "2022-06-05"]
+    assert not reading.notes
+
+
+@pytest.mark.parametrize(
+    ("told", "days"), [(True, ["2022-04-03", "2022-06-05"]), (False, ["2022-03-04", "2022-05-06"])]
+)
+def test_the_person_tells_whether_the_day_comes_first(tmp_path: Path, told: bool, days: list[str]) -> None:
+    path = tmp_path / "WhatsApp Chat with Ben.txt"
+    path.write_text("03/04/2022, 09:58 - Zoë: Hi\n05/06/2022, 09:59 - Ben: Yes\n")
+    (found,) = detect_documents([path])
+    assert isinstance(found, DetectedDocument)
+    (note,) = [one for one in found.parser.parse(found.document) if isinstance(one, InputProblem)]
+    assert note.message.endswith("forget this source and ingest it again with --month-first")
+    records = list(found.parser.parse(found.document.told(told)))
+    assert [one.sent_at.isoformat()[:10] for one in records if isinstance(one, MessageRecord) and one.sent_at] == days
+    assert not [one for one in records if isinstance(one, InputProblem)]
+
+
+def test_numbers_decide_before_what_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "WhatsApp Chat with Ben.txt"
+    path.write_text("03/04/2022, 09:58 - Zoë: Hi\n25/06/2022, 09:59 - Ben: Yes\n")
+    (found,) = detect_documents([path])
+    assert isinstance(found, DetectedDocument)
+    records = found.parser.parse(found.document.told(False))
+    assert [one.sent_at.month for one in records if isinstance(one, MessageRecord) and one.sent_at] == [4, 6]

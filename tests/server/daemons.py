@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance import Appliance
+from tests.waits import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -89,7 +90,7 @@ def start(home: Path, *options: str | Path, **variables: str) -> Daemon:
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=PATIENCE)
         raise AssertionError(errors.decode())
     said = json.loads(line)
     return Daemon(process, said["url"], Path(said["socket"]), Path(said["token_file"]))
@@ -98,7 +99,7 @@ def start(home: Path, *options: str | Path, **variables: str) -> Daemon:
 def end(daemon: Daemon) -> tuple[int, str]:
     """End it as a service manager does: its exit code, and what it said on stderr."""
     daemon.process.terminate()
-    _, errors = daemon.process.communicate(timeout=60)
+    _, errors = daemon.process.communicate(timeout=PATIENCE)
     return daemon.process.returncode, errors.decode()
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from daemons import ROOT, TALK, environment
 
 from appliance import Appliance
+from tests.waits import PATIENCE
 
 HOLDER = """
 import sys
@@ -43,12 +44,12 @@ def other_owner(home: Path, prepare: str = "") -> Iterator[subprocess.Popen[byte
 def leave(process: subprocess.Popen[bytes]) -> None:
     assert process.stdin is not None
     process.stdin.close()
-    assert process.wait(timeout=60) in (0, -signal.SIGKILL)
+    assert process.wait(timeout=PATIENCE) in (0, -signal.SIGKILL)
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
     process.kill()
-    process.wait(timeout=60)
+    process.wait(timeout=PATIENCE)
 
 
 def command_line(home: Path, *arguments: str) -> subprocess.Popen[bytes]:
@@ -91,4 +92,4 @@ def ended_quietly(process: subprocess.Popen[bytes], number: signal.Signals) -> b
     """Whether a watch that gets a signal ends as one that owns the home does: with exit code 0 and no more words."""
     assert process.stdout is not None and process.stderr is not None
     process.send_signal(number)
-    return (process.wait(60), process.stdout.read(), process.stderr.read()) == (0, b"", b"")
+    return (process.wait(PATIENCE), process.stdout.read(), process.stderr.read()) == (0, b"", b"")

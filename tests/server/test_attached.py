@@ -17,7 +17,7 @@ from appliance.errors import ApplianceError, DaemonGone, HomeLocked, NotFound, U
 from appliance.types import Event, FileReport
 from appliance_models import HashEmbedder
 from tests.summary_talk import chat, write
-from tests.waits import until
+from tests.waits import PATIENCE, until
 
 # What a daemon answers in this process, tests/contract compares with the answers of one that owns the home.
 pytestmark = pytest.mark.slow
@@ -115,7 +115,7 @@ def test_events_arrive(attached: Appliance, tmp_path: Path) -> None:
     end_listening = attached.events.listen(hear)
     attached.ingest(write(tmp_path / "chat.jsonl", chat("signals", 24)))
     attached.run_pending_jobs()
-    assert came.wait(30)
+    assert came.wait(PATIENCE)
     end_listening()
     assert "summarised" in [event.kind for event in heard]
 
@@ -209,7 +209,7 @@ def test_whoever_comes_while_a_daemon_begins_waits_for_it(tmp_path: Path) -> Non
             assert memory.search("ferry")
     finally:
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
 
 
 def test_a_memory_says_what_it_is_also_when_a_daemon_owns_it(attached: Appliance) -> None:

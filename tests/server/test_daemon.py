@@ -20,7 +20,7 @@ from appliance.errors import HomeError, HomeLocked
 from appliance.paths import Home
 from appliance.server import logs, sockets
 from appliance.transports.daemon import DaemonTransport
-from tests.waits import until
+from tests.waits import PATIENCE, until
 
 
 def modes(home: Path) -> dict[str, int]:
@@ -105,7 +105,7 @@ def test_it_answers_what_is_under_way_before_it_ends(home: Path) -> None:
 
         thread = threading.Thread(target=ingest)
         thread.start()
-        began.wait(30)
+        began.wait(PATIENCE)
         assert end(daemon)[0] == 0
         thread.join(30)
     assert answers and answers[0].total("new") == 400
@@ -214,7 +214,7 @@ def test_the_service_manager_is_told(home: Path, tmp_path: Path) -> None:
         while (word := manager.recv(4096).decode()) == "WATCHDOG=1":
             pass
         assert word == "STOPPING=1"
-        daemon.process.communicate(timeout=60)
+        daemon.process.communicate(timeout=PATIENCE)
 
 
 @pytest.mark.slow

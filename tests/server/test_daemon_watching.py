@@ -13,7 +13,7 @@ import pytest
 
 from appliance import Appliance, HomeError
 from tests.server.daemons import ROOT, Daemon, environment, filled, running
-from tests.waits import until
+from tests.waits import PATIENCE, until
 from tests.watch_runs import contents, lines
 
 pytestmark = pytest.mark.slow
@@ -90,7 +90,7 @@ def test_watching_beside_a_daemon_reads_no_file_twice(daemon: Daemon, home: Path
             ("out.jsonl", 2, 0),
         ]
         other.send_signal(signal.SIGTERM)
-        assert other.wait(60) == 0
+        assert other.wait(PATIENCE) == 0
         assert other.stdout.read() == ""
     log = (home / "logs").glob("*")
     assert sum(path.read_text().count('"read a file"') for path in log) == 2

@@ -70,7 +70,10 @@ def test_a_dry_run_stores_nothing(memory: Appliance, client: TestClient) -> None
 
 
 def test_what_can_not_be_read_is_told_and_removed(memory: Appliance, client: TestClient) -> None:
-    told = client.post("/v1/import", params={"filename": "x.zip"}, content=b"PK\x03\x04 and then nothing").json()
+    answer = client.post("/v1/import", params={"filename": "x.zip"}, content=b"PK\x03\x04 and then nothing")
+    told = answer.json()
+    assert (answer.status_code, told["error"], told["status"]) == (422, "InputError", 422)
+    assert "the zip is cut off after 21 bytes" in told["detail"]
     assert told["files"][0]["status"] == "failed" and told["files"][0]["errors"][0]["message"]
     assert str(memory.home.root) not in json.dumps(told)
     assert client.post("/v1/import", params={"format": "nothing"}, content=LINE).status_code == 422

@@ -18,7 +18,7 @@ from appliance.engine.engine import Engine
 from appliance.errors import HomeLocked
 from appliance.server.mcp.memory_lease import MemoryLease
 from tests.server.mcp_runs import READER, ROOT, TOOLS, Caller, over_pipes
-from tests.waits import until
+from tests.waits import PATIENCE, until
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -124,7 +124,7 @@ def test_a_home_in_use_is_told_and_works_when_it_is_free(home: Path) -> None:
     owner = Engine.open(home, worker=False, purpose="somebody else")  # without a socket
 
     async def work(caller: Caller) -> None:
-        assert len((await caller.client.list_tools()).tools) == 10
+        assert len((await caller.client.list_tools()).tools) == len(TOOLS)
         said = await caller.refused("memory_search", query="x")
         assert "in use by 'somebody else' (process" in said and "try again" in said
         owner.close()
@@ -182,9 +182,9 @@ def test_it_answers_in_order_and_ends_with_its_input() -> None:
         process.stdin.write(lines(INITIALIZE, INITIALIZED, LIST))
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "appliance"
-        assert len(json.loads(process.stdout.readline())["result"]["tools"]) == 10
+        assert len(json.loads(process.stdout.readline())["result"]["tools"]) == len(TOOLS)
         process.stdin.close()
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
         assert process.stderr is not None and process.stderr.read() == b""
 
 
@@ -210,7 +210,7 @@ def test_a_signal_ends_it_cleanly_though_stdin_is_open(home: Path, number: signa
         process.stdin.flush()
         assert b'"id":1' in process.stdout.readline() and b'"id":5' in process.stdout.readline()
         process.send_signal(number)
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
         assert process.stderr is not None and process.stderr.read() == b""
     with Appliance.open(home, worker=False) as memory:
         assert memory.message("m1").text == "the heron"
@@ -226,7 +226,7 @@ def test_a_client_that_is_gone_ends_it(home: Path) -> None:
         process.stdout.close()
         process.stdin.write(lines(LIST, call(5, "memory_add", text="the heron")))
         process.stdin.flush()
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
         assert process.stderr is not None and process.stderr.read() == b""
     Appliance.open(home, worker=False).close()
 
@@ -239,7 +239,7 @@ def test_lines_that_are_no_messages_do_not_end_it() -> None:
         stdout, _ = process.communicate(lines(INITIALIZE, INITIALIZED) + nonsense + half + lines(LIST), 120)
         assert process.returncode == 0
     found = [json.loads(line) for line in stdout.splitlines()]
-    assert len(next(one for one in found if one.get("id") == 2)["result"]["tools"]) == 10
+    assert len(next(one for one in found if one.get("id") == 2)["result"]["tools"]) == len(TOOLS)
     assert "error" in next(one for one in found if one.get("id") == 7)
 
 

@@ -21,7 +21,7 @@ def filled(memory: Appliance, tmp_path: Path) -> Appliance:
 def test_people_are_listed_shown_and_decided_over_http(filled: Appliance) -> None:
     with calling(application(filled), owner(filled)) as client:
         listed = client.get("/v1/people").json()
-        assert set(listed) == {"people", "proposals"}
+        assert set(listed) == {"people", "proposals", "maybe_me"}
         mum, ben = (next(one for one in listed["people"] if one["name"] == name) for name in ("Mum", "Ben Carter"))
         shown = client.get(f"/v1/people/{mum['id']}").json()
         assert shown["person"] == mum and shown["evidence"]

@@ -21,7 +21,7 @@ from appliance.store.lock import read_owner
 from appliance.types import Event, FileReport
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
-from tests.waits import until
+from tests.waits import PATIENCE, until
 
 
 def test_two_programs_have_one_memory(home: Path) -> None:
@@ -141,7 +141,7 @@ def test_events_and_watched_files_arrive(home: Path, tmp_path: Path) -> None:
     with Appliance.open(home, worker=False), Appliance.open(home, worker=False) as second:
         end_listening = second.events.listen(lambda event: (heard.append(event), came.set())[0])
         second.watcher([folder], on_read=reports.append).run(once=True)
-        assert came.wait(60)
+        assert came.wait(PATIENCE)
         end_listening()
     assert [report.new for report in reports] == [3]
     assert heard[0].kind == "ingested"
@@ -227,7 +227,7 @@ def test_an_interrupt_ends_an_ingest_beside_an_owner_and_what_the_owner_does_for
             signal.signal(signal.SIGINT, saved)
         until(lambda: memory.overview.counts()["messages"] or process.poll() is not None, "a commit")
         process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=60)
+        stdout, stderr = process.communicate(timeout=PATIENCE)
         assert (process.returncode, stdout) == (130, b"") and b"Everything committed so far is kept" in stderr
         until(lambda: not threads_named("appliance-rpc-client"), "the end of the owner's work")
         assert 0 < memory.overview.counts()["messages"] < 60_000

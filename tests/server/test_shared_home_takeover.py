@@ -21,7 +21,7 @@ from appliance.transports import rpc_server
 from appliance.transports.unix_socket import listen_unix, remove_socket
 from appliance.types import Event, FileReport
 from tests.engines import engine_of
-from tests.waits import until
+from tests.waits import PATIENCE, until
 
 
 def test_the_next_one_takes_over(home: Path) -> None:
@@ -112,7 +112,7 @@ def test_an_ingest_goes_on_with_the_next_owner(home: Path, tmp_path: Path, end: 
     file = talk_file(tmp_path / "long.jsonl", 6_000)
     with other_owner(home) as owner, Appliance.open(home, worker=False) as memory:
         began = threading.Event()
-        ending = threading.Thread(target=lambda: (began.wait(60), end(owner)))
+        ending = threading.Thread(target=lambda: (began.wait(PATIENCE), end(owner)))
         ending.start()
         report = memory.ingest(file, wait=False, on_file=lambda path, count: began.set())
         ending.join()
@@ -210,14 +210,14 @@ def test_what_can_t_be_repeated_is_finished_before_the_owner_leaves(
 
         def slow(request: Any) -> Any:
             begun.set()
-            go_on.wait(60)
+            go_on.wait(PATIENCE)
             return delete(request)
 
         monkeypatch.setattr(engine.sessions, "delete", slow)
         results: list[Any] = []
         asking = threading.Thread(target=lambda: results.append(session.delete()))
         asking.start()
-        begun.wait(60)
+        begun.wait(PATIENCE)
         closing = threading.Thread(target=first.close)
         closing.start()
         assert second.overview.counts()["messages"] == 1  # others are answered meanwhile

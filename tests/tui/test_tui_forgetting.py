@@ -22,6 +22,7 @@ from appliance_tui.erasure import receipt_fields
 from appliance_tui.screens.forget import NOTHING_NAMED_HINT, ForgetScreen
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.widgets.rows import RowList
+from tests.waits import PATIENCE
 
 OLD = datetime(2020, 5, 1, tzinfo=UTC)
 
@@ -250,7 +251,7 @@ def test_while_it_is_erased_it_says_how_far_it_is_and_cannot_be_left(
 
     def slow(self: ErasureService, request: r.ForgetRequest, on_progress: OnProgress) -> Receipt:
         on_progress(Progress("embedding", 1, 3))
-        assert goes_on.wait(20)
+        assert goes_on.wait(PATIENCE)
         return real(self, request, on_progress)
 
     monkeypatch.setattr(ErasureService, "forget", slow)

@@ -73,13 +73,13 @@ def serving(home: Path, *options: str) -> Iterator[Served]:
         assert process.stdout is not None
         line = process.stdout.readline().decode().strip()
         if not line:
-            raise AssertionError(process.communicate(timeout=60)[1].decode())
+            raise AssertionError(process.communicate(timeout=PATIENCE)[1].decode())
         try:
             yield Served(process, line)
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
-            process.communicate(timeout=60)
+            process.communicate(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +194,7 @@ def test_it_ends_as_asked_and_takes_its_daemon_along(home: Path) -> None:
         assert memory is not None
         memory.close()
         one.process.send_signal(signal.SIGTERM)
-        assert one.process.wait(60) == 0
+        assert one.process.wait(PATIENCE) == 0
         first = one.token
     assert Appliance.attach(Home(home)) is None
     with Appliance.open(home, worker=False):
@@ -216,7 +216,7 @@ def test_a_daemon_that_is_there_is_used_and_left_running(home: Path) -> None:
         assert daemon.poll() is None
     finally:
         daemon.terminate()
-        daemon.communicate(timeout=60)
+        daemon.communicate(timeout=PATIENCE)
 
 
 @pytest.mark.slow

@@ -187,54 +187,6 @@ def test_a_number_that_two_entries_have_joins_nothing() -> None:
 # --- the person whose memory it is --------------------------------------------------------------------------
 
 
-def own(links: Links) -> set[str]:
-    return {author for (_, author), number in links.authors.items() if number is not None and links.people[number].me}
-
-
-def test_accounts_that_the_exports_call_mine_are_one() -> None:
-    accounts = [
-        account(1, "telegram", ("id", "user1"), me=True),
-        account(2, "mail", ("address", "i@b.example"), me=True),
-    ]
-    links = link(accounts, [AuthorUse(1, "telegram", "Ana S", (1,)), AuthorUse(2, "mail", "Ana Silva", (2,))], [])
-    assert own(links) == {"Ana S", "Ana Silva"}
-    assert len(links.people) == 1
-
-
-def test_who_is_in_all_conversations_of_two_is_me() -> None:
-    uses = [AuthorUse(1, "whatsapp", "Ana"), AuthorUse(1, "whatsapp", "Ben"),
-            AuthorUse(2, "whatsapp", "Ana"), AuthorUse(2, "whatsapp", "Cem")]  # fmt: skip
-    assert own(link([], uses, [])) == {"Ana"}
-    assert own(link([], uses[:2], [])) == set(), "one conversation says nothing"
-    three = [*uses, AuthorUse(3, "whatsapp", "Ben"), AuthorUse(3, "whatsapp", "Cem")]
-    assert own(link([], three, [])) == set()
-
-
-def test_one_with_another_full_name_than_mine_is_not_me() -> None:
-    mail = account(1, "mail", ("address", "i@b.example"), me=True)
-    mine = AuthorUse(9, "mail", "Ada Quill", (1,))
-    chats = [AuthorUse(1, "signal", "Alice Example"), AuthorUse(1, "signal", "Ben"),
-             AuthorUse(2, "signal", "Alice Example"), AuthorUse(2, "signal", "Cem")]  # fmt: skip
-    assert own(link([mail], [mine, *chats], [])) == {"Ada Quill"}
-    assert own(link([], chats, [], "Ada Quill")) == set()
-    for name in ("Ada", "A. Quill", "Sunny", "Ada Quill-Meier"):
-        renamed = [AuthorUse(use.session, use.source, use.author.replace("Alice Example", name)) for use in chats]
-        assert own(link([mail], [mine, *renamed], [])) == {"Ada Quill", name}
-    others = [AuthorUse(use.session + 5, "discord", use.author.replace("Alice Example", "Eve Moss")) for use in chats]
-    assert own(link([], [*chats, *others], [])) == set(), "one of both is another person, and nothing says which"
-
-
-def test_what_a_person_decides_goes_before_the_exports() -> None:
-    accounts = [account(1, "telegram", ("id", "user1"), me=True), account(2, "telegram", ("id", "user2"))]
-    uses = [AuthorUse(1, "telegram", "Ana", (1,)), AuthorUse(1, "telegram", "Ben", (2,))]
-    assert own(link(accounts, uses, [PersonDecision("me", (("telegram", "id", "user2"),))])) == {"Ben"}
-
-
-def test_the_name_in_the_settings_is_a_hint() -> None:
-    uses = [AuthorUse(1, "signal", "Ana"), AuthorUse(1, "signal", "Ben")]
-    assert own(link([], uses, [], "ana")) == {"Ana"}
-
-
 # --- decisions ----------------------------------------------------------------------------------------------
 
 ADDRESS = ("", "address", "helga@b.example")
@@ -311,3 +263,15 @@ def test_what_was_kept_apart_is_not_proposed_again() -> None:
     people = stored(link([MAIL], [IN_MAIL, AuthorUse(2, "telegram", "Helga Brandt")], []))
     nodes = [to_node(one) for person in people for one in person.identities if one not in person.bare]
     assert propose(people, [(nodes[0], nodes[1])], {1, 2}) == ()
+
+
+def test_who_only_assistants_call_is_no_person() -> None:
+    people = stored(link([MAIL], [IN_MAIL, AuthorUse(2, "codex", "Helga Brandt")], []))
+    writer, agent = (person.key for person in people)
+    assert propose(people, (), {writer}) == ()
+    assert len(propose(people, (), {writer, agent})) == 1
+
+
+@pytest.mark.parametrize("name", ["System", "#general", "Slackbot"])
+def test_what_is_no_name_of_a_person(name: str) -> None:
+    assert names.is_machine("name", name)

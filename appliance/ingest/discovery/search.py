@@ -33,6 +33,13 @@ MAX_EXPORT_FILES = 20_000
 MAX_EXPORT_DEPTH = 3
 """How many files, and how many folders below each other, are looked at in each folder of exports."""
 
+MAX_LAYOUT_DEPTH = 8
+"""How many folders below each other are looked at where their names are those of an unpacked export: Facebook's chats
+lie six folders deep."""
+
+SAMPLE_FILES = 3
+"""Of files whose names differ in numbers only, in one export, so many are read; the others are taken for the same."""
+
 EXPORT_WAIT_SECONDS = 8.0
 """The same, with the time that a slow disk takes."""
 
@@ -46,16 +53,26 @@ MAX_PROJECT_DEPTH = 4
 MAX_DOCUMENTS = 50
 """How many documents of a zip are looked at until one is recognised."""
 
+UNREADABLE_EXPORT = "unreadable export"
+"""What an export is called whose format can't be told, because it is damaged or encrypted."""
+
 _EXPORT_ENDINGS = (
     ".json", ".jsonl", ".txt", ".md", ".markdown", ".html", ".htm", ".zip", ".db", ".mbox", ".eml", ".csv", ".xml",
 )  # fmt: skip
 _EXPORT_NAME = re.compile(
     r"chat|conversation|export|whatsapp|telegram|openai|claude|anthropic|gemini|takeout|activity|slack|discord|teams"
     r"|messages|facebook|instagram|signal|librechat|webui|grok|deepseek|typingmind|perplexity|copilot|history|session"
-    r"|sms|kakao|line\]|skype|hangouts|snapchat|mattermost|\.mbox$|\.jsonl$",
+    r"|message_\d|sms|kakao|line\]|skype|hangouts|snapchat|mattermost|\.mbox$|\.jsonl$",
     re.IGNORECASE,
 )
-_DAMAGED = re.compile(r"zip is damaged|encrypted|empty \(0 bytes\)")
+_EXPORT_FOLDER = re.compile(
+    r"facebook|instagram|your_.*activity|messages|inbox|archived_threads|filtered_threads|message_requests|e2ee_cutover"
+    r"|takeout|my ?activity|gemini|google ?chat|hangouts|voice|groups|whatsapp|telegram|chatexport|chats?$|slack"
+    r"|discord|teams|signal|snapchat|skype|chatgpt|openai|claude|anthropic|grok|deepseek|mail|export",
+    re.IGNORECASE,
+)
+"""The names of folders in unpacked exports."""
+_DAMAGED = re.compile(r"zip is cut off|zip's end is cut off|encrypted|empty \(0 bytes\)")
 _NOT_PROJECTS = frozenset(
     {"node_modules", "venv", "site-packages", "__pycache__", "Library", "AppData", "snap", "Applications", "Pictures",
      "Music", "Movies", "Videos", "target", "dist", "build"}
@@ -210,6 +227,7 @@ class Search:
         folders = [folder for folder in self.machine.export_folders() if not self._is_remote(folder)]
         candidates = [(folder, file) for folder in folders for file in self._candidates(folder)]
         candidates.sort(key=lambda item: (not _EXPORT_NAME.search(item[1].name), -_modified(item[1])))
+        known: dict[tuple[Path, str], list[str]] = {}
         for looked_at, (folder, file) in enumerate(candidates):
             if time.thread_time() > limit or time.monotonic() > wait_limit:
                 self.notes.append(
@@ -219,13 +237,18 @@ class Search:
                 )
                 break
             self.yield_to_queries()
-            kind, problem, hint = _recognise(file, self.me)
+            top = folder / file.relative_to(folder).parts[0]
+            alike = known.setdefault((top, re.sub(r"\d+", "0", file.name)), [])
+            is_sampled = len(alike) >= SAMPLE_FILES and len(set(alike)) == 1
+            kind, problem, hint = (alike[0], "", "") if is_sampled else _recognise(file, self.me)
             if kind is not None:
-                top = file.relative_to(folder).parts[0]
-                recognised.setdefault((folder / top, kind), []).append(file)
+                alike.append(kind)
+                recognised.setdefault((top, kind), []).append(file)
+                if problem:
+                    self.notes.append(f"{_shown(file)}: {problem}; {hint}.")
             elif problem and _EXPORT_NAME.search(file.name):
                 size = database_size(file)
-                failed.append(FoundPlace("export", file, file.parent, (), size, problem=problem, hint=hint))
+                failed.append(FoundPlace(UNREADABLE_EXPORT, file, file.parent, (), size, problem=problem, hint=hint))
         for (_, kind), files in recognised.items():
             path = files[0] if len(files) == 1 else Path(os.path.commonpath([file.parent for file in files]))
             title = export_title(kind)
@@ -235,10 +258,10 @@ class Search:
         yield from failed
 
     def _candidates(self, folder: Path) -> list[Path]:
-        """The files that may be exports by their names, a few folders deep."""
+        """The files that may be exports by their names, a few folders deep; deeper, in folders of unpacked exports."""
         found: list[Path] = []
-        level, listed, in_the_cloud = [folder], 0, 0
-        for _ in range(MAX_EXPORT_DEPTH + 1):
+        level, listed, in_the_cloud, left_out = [folder], 0, 0, 0
+        for depth in range(MAX_LAYOUT_DEPTH + 1):
             inside: list[Path] = []
             for current in level:
                 if os.path.realpath(current) in self._seen:  # a place of the table
@@ -253,7 +276,11 @@ class Search:
                         continue
                     if is_folder:
                         if str(current / item.name) not in self._network:
-                            inside.append(current / item.name)
+                            inner = current / item.name
+                            if _is_looked_into(inner.relative_to(folder).parts, depth + 1):
+                                inside.append(inner)
+                            else:
+                                left_out += 1
                     elif item.name.lower().endswith(_EXPORT_ENDINGS) and item.is_file(follow_symlinks=False):
                         path = current / item.name
                         if _is_in_the_cloud(item):
@@ -261,21 +288,34 @@ class Search:
                         elif os.path.realpath(path) not in self._seen:
                             found.append(path)
             level = inside
+        if left_out:
+            count = "1 folder was" if left_out == 1 else f"{left_out:,} folders were"
+            self.notes.append(
+                f"Looked {MAX_EXPORT_DEPTH} folders deep in {_shown(folder)}, and deeper where an export is unpacked;"
+                f" {count} not looked into. 'appliance ingest FOLDER --dry-run' reads any folder."
+            )
         if in_the_cloud:
             count = "1 file" if in_the_cloud == 1 else f"{in_the_cloud:,} files"
             self.notes.append(f"{count} in {_shown(folder)} would have to be fetched from a cloud first.")
         return found
 
 
+def _is_looked_into(parts: tuple[str, ...], depth: int) -> bool:
+    """Whether a folder of a folder of exports is looked into, by its depth and the names on the way to it."""
+    if depth <= MAX_EXPORT_DEPTH:
+        return True
+    return depth <= MAX_LAYOUT_DEPTH and any(_EXPORT_FOLDER.search(part) for part in parts)
+
+
 def _recognise(file: Path, me: str | None) -> tuple[str | None, str, str]:
-    """The format of a file, or of the first document of a zip that has one; else why it can't be read, and what to
-    do."""
+    """The format of a file, or of the first document of a zip that has one; why all or a part of it can't be read, and
+    what to do."""
     problem = hint = ""
     for number, item in enumerate(detect_documents([file], me=me, within=file.parent)):
         if isinstance(item, DetectedDocument):
             if item.format is not None:
-                return item.format, "", ""
-        elif item.status == "failed" and item.errors and _DAMAGED.search(item.errors[0].message):
+                return item.format, problem, hint
+        elif item.status in ("failed", "partial") and item.errors and _DAMAGED.search(item.errors[0].message):
             problem, hint = item.errors[0].message, item.hint or ""
         if number >= MAX_DOCUMENTS:
             break

@@ -15,9 +15,9 @@ from itertools import islice
 
 from appliance import requests as r
 from appliance.errors import NotFound, UsageError
-from appliance.memory.people import derivation, linking
+from appliance.memory.people import derivation, linking, references
 from appliance.memory.people.proposals import is_automated, propose
-from appliance.store import identities, people_figures
+from appliance.store import derived_people, identities, people_figures
 from appliance.store import people as store
 from appliance.store.database import Database
 from appliance.store.lexical import fold
@@ -98,19 +98,22 @@ class PeopleService:
         shown = [one for one in people if one.messages or request.everyone]
         shown.sort(key=lambda one: (one.automated, -one.messages, one.last is None, one.name.casefold(), one.id))
         listed = {one.id for one in shown}
+        maybe_me = {store.public_id(one.key) for one in found if one.maybe_me}
         proposals = propose(found, apart, figures.keys())
         return PeopleList(
-            tuple(shown), tuple(one for one in proposals if request.everyone or one.a in listed or one.b in listed)
+            tuple(shown),
+            tuple(one for one in proposals if request.everyone or one.a in listed or one.b in listed),
+            tuple(one.id for one in shown if one.id in maybe_me),
         )
 
     def get(self, request: r.PersonRequest) -> PersonDetails:
         """See ``PersonRequest``."""
         db, scope = self._read_up_to_date(), self._scope(request.user_id, request.namespace)
-        person = self._find(db, scope, request.person)
+        person = self._find(db, scope, request.person, shared_only=request.shared_only)
         counted = CountedSessions(scope, request.shared_only)
         by_session = people_figures.by_session(db, counted, person.key, with_unsigned=person.me)
         if not by_session and request.shared_only and person.key in self._figures(db, scope):
-            raise NotFound(f"There is no person {request.person!r}.", hint="'people list' shows who there is.")
+            raise references.not_found(request.person)
         by_source: dict[str, Figures] = {}
         total = _NO_FIGURES
         for one in by_session:
@@ -154,10 +157,14 @@ class PeopleService:
         db, scope = self._read_up_to_date(), self._scope(request.user_id, request.namespace)
         first, second = self._find(db, scope, request.person), self._find(db, scope, request.other)
         if first.key == second.key:
-            raise UsageError(f"{request.person!r} and {request.other!r} are the same person, {_label(first)}.")
+            raise UsageError(
+                f"{request.person!r} and {request.other!r} are the same person, {references.label(first)}."
+            )
         self._decide(scope, PersonDecision("merge", _nodes(first), _nodes(second)))
         merged = self._holding(scope, _nodes(first))
-        return PeopleChange("merged", f"{_label(first)} and {_label(second)} are one person.", tuple(merged))
+        return PeopleChange(
+            "merged", f"{references.label(first)} and {references.label(second)} are one person.", tuple(merged)
+        )
 
     def split(self, request: r.SplitPersonRequest) -> PeopleChange:
         """See ``SplitPersonRequest``."""
@@ -166,11 +173,15 @@ class PeopleService:
         if not request.identities:
             raise UsageError("Name what is not this person's.", hint="'people show' lists the identities of a person.")
         parted = {node for one in request.identities for node in _matching_nodes(person, one)}
+        if not parted:  # by the ids of people who were merged into this one
+            keys = {store.person_key(one) for one in request.identities} - {None, person.key}
+            parted = {node for node, key in derived_people.node_homes(db, scope).items() if key in keys}
+            parted &= set(_nodes(person))
         if not parted:
             others = [self._find(db, scope, one) for one in request.identities if store.person_key(one)]
             if not others or any(other.key == person.key for other in others):
                 raise NotFound(
-                    f"{_label(person)} has no identity {request.identities[0]!r}.",
+                    f"{references.label(person)} has no identity {request.identities[0]!r}.",
                     hint=_hint_of_accounts(person, request.identities[0]),
                 )
             parted = {node for other in others for node in _nodes(other)}
@@ -178,11 +189,16 @@ class PeopleService:
         else:
             rest = tuple(node for node in _nodes(person) if node not in parted)
         if not rest:
-            raise UsageError(f"Nothing would be left of {_label(person)}.", hint="Name only some of its identities.")
+            raise UsageError(
+                f"Nothing would be left of {references.label(person)}.", hint="Name only some of its identities."
+            )
         self._decide(scope, PersonDecision("split", tuple(sorted(parted)), rest))
         people = self._holding(scope, (*rest, *sorted(parted)))
-        words = " and ".join(f"{one.name} ({one.id})" for one in people)
-        return PeopleChange("split", f"{words} are different people.", tuple(people))
+        words = " and ".join(f"{one.name} ({one.id})" for one in people) + " are different people."
+        if own := next((one for one in people if one.me), None):
+            words += f" You are {own.name} ({own.id})."
+            self._context.wake_workers()
+        return PeopleChange("split", words, tuple(people))
 
     def rename(self, request: r.RenamePersonRequest) -> PeopleChange:
         """See ``RenamePersonRequest``."""
@@ -193,23 +209,28 @@ class PeopleService:
         person = self._find(db, scope, request.person)
         self._decide(scope, PersonDecision("rename", _nodes(person), name=name))
         people = self._holding(scope, _nodes(person))
-        return PeopleChange("renamed", f"{_label(person)} is called {name}.", tuple(people))
+        return PeopleChange("renamed", f"{references.label(person)} is called {name}.", tuple(people))
 
     def set_me(self, request: r.SetMeRequest) -> PeopleChange:
         """See ``SetMeRequest``."""
         db, scope = self._read_up_to_date(), self._scope(request.user_id, request.namespace)
-        person = self._find(db, scope, request.person)
+        person, before = self._find(db, scope, request.person), store.me(db, scope)
         self._decide(scope, PersonDecision("me", _nodes(person)))
         people = self._holding(scope, _nodes(person))
+        if before == person.key:
+            return PeopleChange("me", f"You are {references.label(person)}, as before.", tuple(people))
         self._context.wake_workers()
-        return PeopleChange("me", f"You are {_label(person)}. Facts are read again.", tuple(people))
+        return PeopleChange("me", f"You are {references.label(person)}. Facts are read again.", tuple(people))
 
     def undo(self, request: r.UndoPeopleRequest) -> PeopleChange:
         """See ``UndoPeopleRequest``."""
         scope = self._scope(request.user_id, request.namespace)
         decided = store.decisions(self._read_up_to_date(), scope)
         if not decided:
-            raise NotFound("There is no decision about people to undo.")
+            raise NotFound(
+                "There is no decision about people to undo.",
+                hint="What follows from your exports is corrected with 'people split', 'people merge' and 'people me'.",
+            )
         last = decided[-1]
         with self._context.database.write() as tx:
             store.remove_decision(tx, last.key)
@@ -249,14 +270,8 @@ class PeopleService:
         keys = dict.fromkeys(by_node[node] for node in nodes if node in by_node)
         return [self._person(db, scope, key) for key in keys]
 
-    def _find(self, db: sqlite3.Connection, scope: Scope, reference: str) -> StoredPerson:
-        found = store.find(db, scope, reference)
-        if not found:
-            raise NotFound(f"There is no person {reference!r}.", hint="'people list' shows who there is.")
-        if len(found) > 1:
-            named = ", ".join(_label(one) for one in found[:10])
-            raise UsageError(f"{reference!r} is the name of {len(found)} people: {named}.", hint="Name one by its id.")
-        return found[0]
+    def _find(self, db: sqlite3.Connection, scope: Scope, reference: str, *, shared_only: bool = False) -> StoredPerson:
+        return references.find_one(db, CountedSessions(scope, shared_only), reference)
 
 
 def _nodes(person: StoredPerson) -> tuple[Node, ...]:
@@ -280,10 +295,6 @@ def _hint_of_accounts(person: StoredPerson, value: str) -> str:
     if not accounts:
         return "'people show' lists the identities of a person."
     return f"An account is called so. Name the account: {' or '.join(accounts)}."
-
-
-def _label(person: StoredPerson) -> str:
-    return f"{person.name} ({store.public_id(person.key)})"
 
 
 def _iso(at: int | None) -> str | None:

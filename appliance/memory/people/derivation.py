@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from appliance.memory.people.linking import LinkedPerson, Links, link
+from appliance.store import derived_people, profiles
 from appliance.store import people as store
-from appliance.store import profiles
 from appliance.store.database import Database
-from appliance.store.people import DerivedPerson, Node
+from appliance.store.derived_people import DerivedPerson
+from appliance.store.people import Node
 from appliance.types import Scope
 
 NameOfOwner = Callable[[Scope], str]
@@ -36,22 +37,22 @@ def derive(tx: sqlite3.Connection, scope: Scope, own_name: str = "") -> None:
     """Derive the people of a scope again."""
     accounts, uses = profiles.profiles(tx, scope), profiles.author_uses(tx, scope)
     links = link(accounts, uses, store.decisions(tx, scope), own_name)
-    homes = store.node_homes(tx, scope)
+    homes = derived_people.node_homes(tx, scope)
     keys = _match_keys(links.people, homes)
     before = _own(store.own_authors(tx, {use.session for use in uses}))
     derived = [
         DerivedPerson(
             keys.get(number), person.name, person.me, frozenset(person.identities), frozenset(person.bare),
-            frozenset(person.evidence),
+            frozenset(person.evidence), person.maybe_me,
         )
         for number, person in enumerate(links.people)
     ]  # fmt: skip
-    stored_keys = store.replace_people(tx, scope, derived, links.authors)
+    stored_keys = derived_people.replace_people(tx, scope, derived, links.authors)
     nodes = [one.nodes for one in links.people]
-    store.replace_node_homes(tx, scope, homes, zip(stored_keys, nodes, strict=True))
+    derived_people.replace_node_homes(tx, scope, homes, zip(stored_keys, nodes, strict=True))
     after = _own_of(links)
     # With none known before or now, no message is read otherwise than by its name.
-    store.read_facts_again(tx, before ^ after)
+    derived_people.read_facts_again(tx, before ^ after)
     store.clear_stale(tx, scope)
 
 

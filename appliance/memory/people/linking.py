@@ -14,32 +14,29 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import cast
 
 from appliance.memory.people import names
+from appliance.memory.people.components import Components
+from appliance.memory.people.own_person import MAX_COMPARED_NAMES, AuthorNodes, OwnNodes, own_component, own_nodes
 from appliance.store import identities
 from appliance.store.lexical import fold
-from appliance.store.people import Node, PersonDecision
+from appliance.store.people import CONTACTS, Node, PersonDecision
 from appliance.store.profiles import AuthorUse, Profile
 from appliance.types import Identity, IdentityKind
-
-CONTACTS = "contacts"
-"""The source of address-book entries."""
 
 NAMES_OF_ADDRESS_BOOK = frozenset({"whatsapp"})
 """Sources that show a contact by the name in the address book, and others by their number or their own name, which the
 parser marks."""
-
-MAX_COMPARED_NAMES = 40
-"""Names at one address that are compared with one another."""
 
 _PRIMARY_KINDS = ("id", "address", "number", "handle", "name")
 
 
 @dataclass(slots=True)
 class LinkedPerson:
-    """Identities that belong together. ``bare`` are names that an account goes by, which link nothing."""
+    """Identities that belong together. ``bare`` are names that an account goes by, which link nothing. ``me`` is the
+    person whose memory it is, ``maybe_me`` one who may be."""
 
     nodes: set[Node]
     identities: set[Identity] = field(default_factory=set)
@@ -47,6 +44,7 @@ class LinkedPerson:
     evidence: set[str] = field(default_factory=set)
     name: str = ""
     me: bool = False
+    maybe_me: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ def link(
     """
     graph = _Graph(profiles, uses)
     must, cannot = constraints(decisions)
-    joined = _Components(cannot)
+    joined = Components(cannot)
     for a, b in sorted(must):
         joined.join(a, b, "", by_hand=True)
     for a, b, words in graph.profile_edges():
@@ -78,10 +76,12 @@ def link(
     for a, b, words in graph.card_name_edges(joined):
         joined.join(a, b, words)
     authors = {(use.session, use.author): graph.node_of_use(use, joined) for use in uses}
-    me = _me_nodes(graph, joined, authors, decisions, own_name)
-    for a, b in pairwise(me):
-        joined.join(a, b, "The exports say that both are yours.")
-    return _to_links(graph, joined, authors, decisions, me)
+    own = own_nodes(AuthorNodes(uses, graph.profiles, graph.nodes, authors, joined), decisions, own_name)
+    first, *others = own.known or (None,)
+    for node in others:
+        if first is not None:
+            joined.join(first, node, own.known[node])
+    return _to_links(graph, joined, authors, decisions, own)
 
 
 def constraints(decisions: Iterable[PersonDecision]) -> tuple[set[tuple[Node, Node]], set[tuple[Node, Node]]]:
@@ -105,39 +105,6 @@ def constraints(decisions: Iterable[PersonDecision]) -> tuple[set[tuple[Node, No
 
 def _pair(a: Node, b: Node) -> tuple[Node, Node]:
     return (a, b) if a <= b else (b, a)
-
-
-class _Components:
-    """Sets of nodes that are joined, none of which holds two nodes that must stay apart."""
-
-    def __init__(self, cannot: Iterable[tuple[Node, Node]]) -> None:
-        self._members: dict[Node, set[Node]] = {}
-        self._apart: dict[Node, set[Node]] = defaultdict(set)
-        self.evidence: dict[Node, set[str]] = {}
-        for a, b in cannot:
-            self._apart[a].add(b)
-            self._apart[b].add(a)
-
-    def members(self, node: Node) -> set[Node]:
-        return self._members.setdefault(node, {node})
-
-    def root(self, node: Node) -> int:
-        """A number that all nodes of a set have, until the next join."""
-        return id(self.members(node))
-
-    def join(self, a: Node, b: Node, words: str, *, by_hand: bool = False) -> None:
-        first, second = self.members(a), self.members(b)
-        if first is second:
-            return
-        if self._apart and not by_hand and any(self._apart[one] & second for one in first if one in self._apart):
-            return
-        if words:
-            self.evidence.setdefault(a, set()).add(words)
-        if len(first) < len(second):
-            first, second = second, first
-        first |= second
-        for node in second:
-            self._members[node] = first
 
 
 class _Graph:
@@ -239,7 +206,7 @@ class _Graph:
                     found[fold(called)].append(nodes[0])
         return found
 
-    def card_name_edges(self, joined: _Components) -> Iterator[tuple[Node, Node, str]]:
+    def card_name_edges(self, joined: Components) -> Iterator[tuple[Node, Node, str]]:
         cards = self.cards()
         wanted = {
             (use.source, fold(use.author)): use.author
@@ -259,7 +226,7 @@ class _Graph:
         value = next((value for kind, value in profile.identities if kind in ("address", "number")), "")
         return use.source, "name", f"{fold(use.author)} <{value}>"
 
-    def node_of_use(self, use: AuthorUse, joined: _Components) -> Node | None:
+    def node_of_use(self, use: AuthorUse, joined: Components) -> Node | None:
         """The node of an author of a session; None if several people have the name there."""
         if use.profiles:
             nodes = [self._use_node(use, self.profiles[key]) for key in use.profiles if key in self.profiles]
@@ -282,81 +249,15 @@ def _are_several_people(called: Sequence[str]) -> bool:
     return any(names.contradicts(a, b) for a, b in combinations(compared, 2))
 
 
-# --- the person whose memory it is ------------------------------------------------------------------------
-
-
-def _me_nodes(
-    graph: _Graph,
-    joined: _Components,
-    authors: Mapping[tuple[int, str], Node | None],
-    decisions: Sequence[PersonDecision],
-    own_name: str,
-) -> list[Node]:
-    """The nodes of the person: by hand, else as the exports say."""
-    chosen = next((one for one in reversed(decisions) if one.kind == "me"), None)
-    if chosen is not None:
-        return list(chosen.identities)[:1]
-    found = {graph.nodes[key][0] for key, profile in graph.profiles.items() if profile.me and graph.nodes[key]}
-    if own_name.strip():
-        found |= {
-            node for use in graph.uses
-            if fold(use.author) == fold(own_name) and not use.profiles and (node := authors[use.session, use.author])
-        }  # fmt: skip
-    said = {use.source for use in graph.uses if any(graph.profiles[key].me for key in use.profiles)}
-    partners = set(_common_partners(graph.uses, joined, authors, said))
-    # Exports of several people may lie side by side: what is only inferred must fit what is known and inferred else.
-    known = {node: _names_of_node(graph, joined, authors, node) for node in found | partners}
-    known[("", "name", "")] = [own_name]
-    return sorted(found | {node for node in partners if not _is_another(known, node)})
-
-
-def _names_of_node(
-    graph: _Graph, joined: _Components, authors: Mapping[tuple[int, str], Node | None], node: Node
-) -> list[str]:
-    """The names under which the person with a node wrote."""
-    root = joined.root(node)
-    of_person = (
-        use.author for use in graph.uses
-        if (other := authors[use.session, use.author]) is not None and joined.root(other) == root
-    )  # fmt: skip
-    return list(dict.fromkeys(of_person))[:MAX_COMPARED_NAMES]
-
-
-def _is_another(known: Mapping[Node, Sequence[str]], node: Node) -> bool:
-    """Whether the full name of a node is not that of another node. A nickname may be anybody's."""
-    others = [name for other, called in known.items() if other != node for name in called if names.is_full(name)]
-    own = [name for name in known[node] if names.is_full(name)]
-    return any(names.contradicts(a, b) for a in own for b in others)
-
-
-def _common_partners(
-    uses: Sequence[AuthorUse], joined: _Components, authors: Mapping[tuple[int, str], Node | None], said: set[str]
-) -> Iterator[Node]:
-    """The one who takes part in all conversations of two of a source, where they are with different others: who
-    exported them. Only for sources whose exports do not say it (``said``)."""
-    by_session: dict[tuple[str, int], list[Node | None]] = defaultdict(list)
-    for use in uses:
-        if use.source not in said and use.is_among_people:
-            by_session[use.source, use.session].append(authors[use.session, use.author])
-    pairs: dict[str, list[dict[int, Node]]] = defaultdict(list)
-    for (source, _), nodes in by_session.items():
-        if len(nodes) == 2:
-            pairs[source].append({joined.root(node): node for node in nodes if node is not None})
-    for source, of_source in pairs.items():
-        common = set.intersection(*(set(pair) for pair in of_source))
-        if len(common) == 1 and len({frozenset(pair) for pair in of_source}) > 1 and source != "mail":
-            yield of_source[0][common.pop()]
-
-
 # --- the result ---------------------------------------------------------------------------------------------
 
 
 def _to_links(
     graph: _Graph,
-    joined: _Components,
+    joined: Components,
     authors: Mapping[tuple[int, str], Node | None],
     decisions: Sequence[PersonDecision],
-    me: Sequence[Node],
+    own: OwnNodes,
 ) -> Links:
     people: list[LinkedPerson] = []
     numbers: dict[int, int] = {}
@@ -408,9 +309,11 @@ def _to_links(
                 if joined.root(node) in numbers:
                     person_of(node).name = decision.name
                     break
-    for node in me:
+    if (root := own_component(own, joined, decisions)) in numbers:
+        people[numbers[root]].me = True
+    for node in own.guessed:
         if joined.root(node) in numbers:
-            person_of(node).me = True
+            person_of(node).maybe_me = not person_of(node).me
     by_author = {key: None if node is None else numbers[joined.root(node)] for key, node in authors.items()}
     return Links(people, by_author)
 

@@ -111,16 +111,20 @@ _MACHINE_MAILBOX = re.compile(
     r"(?:no|do-?not|dont)[-._]?reply.*|mailer-?daemon|postmaster|(?:auto|bounces?|notify|notifications?|alerts?"
     r"|news-?letters?|updates?)(?:[-._+].*)?"
 )
+_MACHINE_NAMES = frozenset("system slackbot automod mailer-daemon assistant chatgpt".split())
+"""Names under which programs write, without case; no name that people have, such as Claude."""
 _MACHINE_HANDLE = re.compile(r".*(?:_bot|Bot|-bot|\[bot\])")
 
 
 def is_machine(kind: str, value: str) -> bool | None:
     """Whether an identity is one of a machine: a mailbox that takes no answer, the user name of a bot, a name that ends
-    in "Bot". None if identities of its kind do not tell."""
+    in "Bot", "System", or a channel. None if identities of its kind do not tell."""
     if kind == "address":
         return _MACHINE_MAILBOX.fullmatch(value.partition("@")[0]) is not None
     if kind == "handle":
         return _MACHINE_HANDLE.fullmatch(value) is not None
+    if kind == "name" and (value.startswith("#") or fold(value).strip() in _MACHINE_NAMES):
+        return True
     parts = name_parts(value) if kind == "name" else ()
     return None if not parts else len(parts) > 1 and parts[-1] == "bot"
 

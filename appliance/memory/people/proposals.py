@@ -8,7 +8,7 @@ from itertools import combinations
 
 from appliance.memory.people import names
 from appliance.store.lexical import fold
-from appliance.store.people import Node, StoredPerson, public_id, to_node
+from appliance.store.people import CONTACTS, Node, StoredPerson, public_id, to_node
 from appliance.types import PersonProposal
 
 MAX_PROPOSALS = 500
@@ -38,7 +38,7 @@ def propose(
         a, b = by_key[pair[0]], by_key[pair[1]]
         if first == second or not {first, second} & set(active) or _are_two_accounts(a, b):
             continue
-        if is_automated(a) != is_automated(b):
+        if is_automated(a) or is_automated(b) or not (_is_person(a, active) and _is_person(b, active)):
             continue
         if split and any(frozenset((x, y)) in split for x in _nodes(a) for y in _nodes(b)):
             continue
@@ -46,6 +46,11 @@ def propose(
             reasons[pair] = (weight, reason)
     best = sorted(reasons.items(), key=lambda item: (item[1][0], item[0]))[:MAX_PROPOSALS]
     return tuple(PersonProposal(public_id(a), public_id(b), reason) for (a, b), (_, reason) in best)
+
+
+def _is_person(person: StoredPerson, active: Collection[int]) -> bool:
+    """Whether messages or an entry of an address book are the person's: no assistant, and no agent that it calls."""
+    return person.key in active or any(one.source == CONTACTS for one in person.identities)
 
 
 def is_automated(person: StoredPerson) -> bool:
@@ -79,6 +84,7 @@ def _resemblances(people: Sequence[StoredPerson]) -> Iterator[_Resemblance]:
     called = {person.key: _names(person) for person in people}
     yield from _same_addresses(people)
     yield from _same_handles(people)
+    yield from _perhaps_mine(people)
     by_family: dict[str, list[tuple[int, str]]] = defaultdict(list)
     by_name: dict[tuple[str, ...], list[tuple[int, str]]] = defaultdict(list)
     for key, own in called.items():
@@ -104,6 +110,13 @@ def _resemblances(people: Sequence[StoredPerson]) -> Iterator[_Resemblance]:
             if reason := names.resembles(first, second):
                 yield 3, a, b, reason
     yield from _names_in_addresses(people, by_name)
+
+
+def _perhaps_mine(people: Sequence[StoredPerson]) -> Iterator[_Resemblance]:
+    for me in (one for one in people if one.me):
+        for other in (one for one in people if one.maybe_me):
+            sources = " and ".join(sorted({one.source for one in other.identities}))
+            yield 2, me.key, other.key, f"{other.name} may have made the exports of {sources}"
 
 
 def _names(person: StoredPerson) -> list[str]:

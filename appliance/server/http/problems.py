@@ -33,6 +33,7 @@ from appliance.errors import (
     UsageError,
 )
 from appliance.server.access.grants import OWNER, Grant
+from appliance.types import IngestReport
 
 MEDIA_TYPE = "application/problem+json"
 REQUEST_ID_KEY = "appliance.request_id"
@@ -155,6 +156,14 @@ def to_problem(error: ApplianceError, request_id: str, grant: Grant = OWNER) -> 
         where=error.where if grant.is_owner else None,
         hint=error.hint,
     )
+
+
+def unreadable_response(request: Request, report: IngestReport, document: Mapping[str, object]) -> Response:
+    """The answer to an export of which nothing could be read: a problem that has the report's fields, too."""
+    reason = next(problem.message for file in report.files for problem in file.errors)
+    error = InputError(f"Nothing could be read of the export: {reason}.", hint="Nothing was stored.")
+    found = msgspec.to_builtins(to_problem(error, *_request_id_and_grant(request)))
+    return Response(msgspec.json.encode({**document, **found}), found["status"], media_type=MEDIA_TYPE)
 
 
 def problem_response(http_problem: HttpProblem, headers: Mapping[str, str] | None = None) -> Response:

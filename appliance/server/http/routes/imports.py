@@ -22,7 +22,7 @@ from appliance.formats import formats
 from appliance.paths import FILE_MODE, FOLDER_MODE, Home
 from appliance.server.http import idempotency, responses
 from appliance.server.http.caller import HttpCaller, Writer
-from appliance.server.http.problems import Conflict, usage_error_as_conflict
+from appliance.server.http.problems import Conflict, unreadable_response, usage_error_as_conflict
 from appliance.server.http.routes.base import json_response, make_router, problem_responses
 from appliance.types import IngestReport
 
@@ -84,7 +84,8 @@ async def import_export(
         bool | None, Query(description="Copy attached files into the memory; by default as the settings say.")
     ] = None,
 ) -> Response:
-    """Ingest an export. The body is the file itself: a zip or any file that 'appliance ingest' reads."""
+    """Ingest an export. The body is the file itself: a zip or any file that 'appliance ingest' reads. If nothing of it
+    can be read, the answer is a problem with the status 422; if a part can, it is the report, with the status 200."""
     run_ingest = functools.partial(
         _ingest,
         caller,
@@ -105,10 +106,13 @@ async def import_export(
 
         async def ingest() -> Response:
             report = await anyio.to_thread.run_sync(run_ingest, path, limiter=request.app.state.imports)
-            document = responses.ingest_shape(_strip_upload_folder(report, folder))
+            report = _strip_upload_folder(report, folder)
+            document = responses.ingest_shape(report)
             if not caller.grant.is_owner:
                 document["totals"] |= {"embedded": None, "pending": None}
                 document["pending_reason"] = None
+            if is_failure(report):
+                return unreadable_response(request, report, document)
             return json_response(document)
 
         if caller.key is None:
@@ -119,6 +123,11 @@ async def import_export(
     finally:
         with anyio.CancelScope(shield=True):
             await anyio.to_thread.run_sync(functools.partial(shutil.rmtree, folder, ignore_errors=True))
+
+
+def is_failure(report: IngestReport) -> bool:
+    """Whether nothing of an export could be read, and at least one file should have been."""
+    return {file.status for file in report.files} - {"skipped"} == {"failed"}
 
 
 def import_limiter() -> CapacityLimiter:
