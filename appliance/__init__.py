@@ -94,6 +94,7 @@ if TYPE_CHECKING:
         Layer,
         LostPart,
         Message,
+        MessageMatches,
         MessageVersion,
         MetricsSnapshot,
         Outline,
@@ -157,7 +158,7 @@ _LAZY_EXPORTS = {
             "Anniversary Attachment AttachmentPage Discovery DocumentPage FoundHistory "
             "Statistics StatisticsRow TagCount TimelineMonth "
             "FilterChoices Histogram Hit Hits Identity Importance IndexStatus IngestReport InputProblem KnownBackups "
-            "Layer LostPart Message MessageVersion MetricsSnapshot Outline Owner PeopleChange "
+            "Layer LostPart Message MessageMatches MessageVersion MetricsSnapshot Outline Owner PeopleChange "
             "PeopleList Person PersonConversation "
             "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
             "RemovalResult RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source "
@@ -226,6 +227,7 @@ __all__ = [
     "Layer",
     "LostPart",
     "Message",
+    "MessageMatches",
     "MessageVersion",
     "MetricsSnapshot",
     "ModelUnavailable",

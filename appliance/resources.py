@@ -202,6 +202,7 @@ class Overview(_Resource):
     counts = Verb(r.CountsRequest)
     outline = Verb(r.OutlineRequest)
     messages = Verb(r.MessagesRequest)
+    matches = Verb(r.MatchesRequest)
     filter_choices = Verb(r.ChoicesRequest)
     activity = Verb(r.ActivityRequest)
     files = Verb(r.WatchedFilesRequest)

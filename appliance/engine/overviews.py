@@ -11,6 +11,7 @@ from typing import get_args
 
 from appliance import requests as r
 from appliance import timestamps
+from appliance.engine.query_matches import query_matches
 from appliance.errors import UsageError
 from appliance.ingest import attached_files
 from appliance.languages.periods import read_day
@@ -21,6 +22,7 @@ from appliance.retrieval import search_query
 from appliance.store import attachments, messages, statistics
 from appliance.store.author_selection import missing_author, resolve_authors
 from appliance.store.database import Database
+from appliance.store.lexical import query_words
 from appliance.types import (
     Anniversary,
     Attachment,
@@ -28,6 +30,7 @@ from appliance.types import (
     AttachmentPage,
     Contained,
     Filters,
+    MessageMatches,
     Statistics,
     TimelineMonth,
 )
@@ -49,6 +52,12 @@ class Overviews(OverviewService):
         """``watched_folders`` returns those of the settings; ``refresh_people`` is called before people are read."""
         super().__init__(home, database, owner, watched_folders)
         self._refresh_people = refresh_people
+
+    def matches(self, request: r.MatchesRequest) -> list[MessageMatches]:
+        """See ``MatchesRequest``."""
+        words = query_words(request.query)
+        found = (query_matches(message.id, message.text, words) for message in self._read_messages(request.ids))
+        return [matches for matches in found if matches is not None]
 
     def attachments(self, request: r.ListAttachmentsRequest) -> AttachmentPage:
         """See ``ListAttachmentsRequest``."""

@@ -41,9 +41,12 @@ class OverviewService:
 
     def messages(self, request: r.MessagesRequest) -> list[Message]:
         """See ``MessagesRequest``."""
-        if len(request.ids) > MAX_MESSAGES_PER_CALL:
-            raise UsageError(f"At most {MAX_MESSAGES_PER_CALL} messages can be read at once, not {len(request.ids)}.")
-        keys = [key for id in request.ids if (key := messages.message_key(id)) is not None]
+        return self._read_messages(request.ids)
+
+    def _read_messages(self, ids: Sequence[str]) -> list[Message]:
+        if len(ids) > MAX_MESSAGES_PER_CALL:
+            raise UsageError(f"At most {MAX_MESSAGES_PER_CALL} messages can be read at once, not {len(ids)}.")
+        keys = [key for id in ids if (key := messages.message_key(id)) is not None]
         rows = messages.get(self._database.read(), keys)
         return [messages.to_message(rows[key]) for key in keys if key in rows]
 

@@ -15,6 +15,7 @@ from appliance.types import (
     FilterChoices,
     Importance,
     Message,
+    MessageMatches,
     MetricsSnapshot,
     Outline,
     Receipt,
@@ -262,6 +263,28 @@ class MessagesRequest(Request[list[Message]]):
 
     name: ClassVar[str] = "overview.messages"
 
+    ids: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchesRequest(Request[list[MessageMatches]]):
+    """Find what of a query stands in messages, as a search sees its words: by stem, and without stop words unless the
+    query has no others. Messages without any of the words, and those that no longer exist, are left out.
+
+    Args:
+        query: The query.
+        ids: At most 500 ids of messages.
+
+    Returns:
+        The matches, in the order of the ids.
+
+    Raises:
+        UsageError: There are more ids.
+    """
+
+    name: ClassVar[str] = "overview.matches"
+
+    query: str
     ids: Sequence[str]
 
 

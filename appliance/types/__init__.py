@@ -29,7 +29,16 @@ from appliance.types.discovery import Discovery, FoundHistory, OnDiscovered
 from appliance.types.documents import DocumentPage, PageText, document_page
 from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
 from appliance.types.index import IndexStatus
-from appliance.types.overview import Activity, FilterChoices, Outline, Owner, ReindexForecast, TagCount, WatchedFile
+from appliance.types.overview import (
+    Activity,
+    FilterChoices,
+    MessageMatches,
+    Outline,
+    Owner,
+    ReindexForecast,
+    TagCount,
+    WatchedFile,
+)
 from appliance.types.people import (
     Identity,
     IdentityKind,
@@ -163,6 +172,7 @@ __all__ = [
     "Level",
     "LostPart",
     "Message",
+    "MessageMatches",
     "MessageRecord",
     "MessageVersion",
     "Metadata",

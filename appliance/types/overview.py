@@ -34,6 +34,17 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageMatches:
+    """What of a query stands in a message: the ``words`` that match, as they are written and each
+    once whatever the case, and the ``sentence`` with the
+    most of them. Secrets are hidden in both."""
+
+    message_id: str
+    words: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class FilterChoices:
     """The values that a search can filter by, most frequent first: users and namespaces with their numbers of
     sessions, sources and roles with their numbers of messages."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ MIN_PART = 0.1
 """A smaller part of a score is not named."""
 
 MAX_CIRCUMSTANCES = 2
+
+MAX_NEAR_WORDS = 2
 
 _EVIDENCE: Mapping[str, tuple[str, ...]] = {
     "its words": ("own", "phrase", "text"),
@@ -55,12 +57,14 @@ def stage_text(why_not: WhyNot) -> str:
     return f"{why_not.message_id} {STAGES[why_not.stage]}"
 
 
-def reason(why: Mapping[str, Any], author: str | None) -> str:
+def reason(why: Mapping[str, Any], author: str | None, near_words: Sequence[str] = ()) -> str:
     """Say why a message was found.
 
     Args:
         why: The reasons of a hit.
         author: The hit's author.
+        near_words: Words of the query that messages near the hit have, and the hit has not. They are named if the words
+            around it speak for it.
     """
     parts: Mapping[str, float] = why.get("score", {})
     if "unranked" in parts:
@@ -71,6 +75,8 @@ def reason(why: Mapping[str, Any], author: str | None) -> str:
         found_by = "by its exact words"
     elif parts.get("period", 0.0) >= MIN_PART:
         found_by = "by its time, which is asked for"
+    if near_words and any(parts.get(name, 0.0) >= MIN_PART for name in _EVIDENCE["the words around it"]):
+        found_by += f", near a message with {' and '.join(f'“{word}”' for word in near_words[:MAX_NEAR_WORDS])}"
     return "; ".join((f"Found {found_by}", *_circumstances(parts, author))) + "."
 
 

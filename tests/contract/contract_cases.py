@@ -178,6 +178,8 @@ CASES: Sequence[Case] = (
     case("outline unknown", r.OutlineRequest("s99")),
     case("some messages", r.MessagesRequest(["m3", "m1", "m9999"])),
     case("too many messages", r.MessagesRequest(["m1"] * 501)),
+    case("matches", r.MatchesRequest("the ferries at nine", ["m3", "m1", "m9999"])),
+    case("too many to match", r.MatchesRequest("ferry", ["m1"] * 501)),
     case("choices", r.ChoicesRequest()),
     case("activity", r.ActivityRequest()),
     case("files", r.WatchedFilesRequest(limit=5)),

@@ -39,5 +39,12 @@ def test_the_sentence_names_the_main_evidence(parts: dict[str, float], legs: dic
     assert reason({"score": parts, "legs": legs}, "Ben") == sentence
 
 
+def test_words_of_the_query_near_by_are_named_where_they_count() -> None:
+    parts = {"own": 9.0, "window": 1.0, "recent": 0.5}
+    found = reason({"score": parts, "legs": BY_WORDS}, "Ben", ["Mira", "ferry", "nine"])
+    assert found == "Found mainly by its words, near a message with “Mira” and “ferry”; it is recent."
+    assert "near" not in reason({"score": {"own": 9.0}, "legs": BY_WORDS}, "Ben", ["Mira"])
+
+
 def test_a_message_that_is_no_hit_has_a_sentence_too() -> None:
     assert stage_text(WhyNot("m5", "not proposed", "")) == "m5 was not a candidate"

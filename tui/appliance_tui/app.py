@@ -25,6 +25,7 @@ from textual.worker import WorkerFailed
 
 from appliance.errors import ApplianceError
 from appliance_tui.actions import ActionProvider, bindings
+from appliance_tui.author_colours import name_keys
 from appliance_tui.ingestion import ImportQueue
 from appliance_tui.input_queue import InputHandled, InputQueue
 from appliance_tui.path_input import parse_paths
@@ -44,6 +45,7 @@ from appliance_tui.workers import (
 if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import Event
+    from appliance_tui.search_results import SearchResults
 
 DAEMON_LOST_MESSAGE = (
     "The daemon has stopped. What you typed is kept; the screen continues when the daemon is back ('appliance serve')."
@@ -89,6 +91,8 @@ class ApplianceApp(App[None]):
     status_text: var[str] = var("")
     """The counts in the bar."""
     banner: var[str] = var("")
+    name_keys: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
+    """What stands for a person, by each of the names, so that all of them have one colour."""
 
     def __init__(
         self,
@@ -208,6 +212,12 @@ class ApplianceApp(App[None]):
         pending_text = f", {counts['pending']:,} being indexed" if counts["pending"] else ""
         self.status_text = f"{pluralize(counts['messages'], 'message')}{pending_text}"
 
+    async def refresh_name_keys(self) -> None:
+        """Read the names of people again."""
+        user = self.user
+        people = await self.memory_worker.run_query(lambda memory: memory.people.list(user_id=user))
+        self.name_keys = name_keys(people)
+
     def notify_error(self, text: str, timeout: float | None = None) -> None:
         """Show an error as a notification."""
         self.notify(text, severity="error", timeout=timeout, markup=False)
@@ -289,11 +299,11 @@ class ApplianceApp(App[None]):
         if name != self.current_mode:
             self.switch_mode(name)
 
-    def read(self, session_id: str, message_id: str | None = None) -> None:
-        """Open a conversation, at a message if one is given."""
+    def read(self, session_id: str, message_id: str | None = None, results: SearchResults | None = None) -> None:
+        """Open a conversation, at a message if one is given; with ``results``, at the hit that is their position."""
         from appliance_tui.screens.conversation import ConversationScreen
 
-        self.push_screen(ConversationScreen(session_id, message_id))
+        self.push_screen(ConversationScreen(session_id, message_id, results))
 
     def forget(self, *ids: str) -> None:
         """Preview the erasure of messages or conversations, and erase them when the person confirms."""

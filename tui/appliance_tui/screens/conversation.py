@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from bisect import bisect_left, insort
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -18,12 +18,15 @@ from textual.content import Content
 from textual.widgets import Static
 
 from appliance.errors import NotFound
+from appliance_tui.conversation_search import ConversationSearch, FoundBatch, query_search, typed_search
 from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import open_file
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.throughput import format_bytes
 from appliance_tui.widgets.conversation_layout import ConversationLayout, build_layout
 from appliance_tui.widgets.display_text import day, one_line, pluralize
+from appliance_tui.widgets.hit_preview import found_passage
+from appliance_tui.widgets.match_highlights import words_pattern
 from appliance_tui.widgets.prompt_line import QuestionLine
 from appliance_tui.widgets.summary_panel import SummaryPanel, message_links
 from appliance_tui.widgets.transcript import TranscriptView
@@ -32,6 +35,7 @@ from appliance_tui.workers import MemoryChanged, begin, show_errors
 if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import Attachment, SessionInfo, Summary
+    from appliance_tui.search_results import SearchResults
 
 SEARCH_BATCH_SIZE = 250
 """Messages that one query searches, so that other queries do not wait long."""
@@ -54,8 +58,12 @@ class ConversationScreen(FrameScreen):
         Binding(str(key), f"quote({key})", show=False, id=f"reading.quote{key}") for key in range(1, 10)
     ]
 
-    def __init__(self, session_id: str, message_id: str | None = None) -> None:
+    def __init__(self, session_id: str, message_id: str | None = None, results: SearchResults | None = None) -> None:
+        """``results`` are those of the search whose hit is read; ``results.position`` is that hit."""
         super().__init__()
+        self._results = results
+        self._search_in: ConversationSearch | None = None
+        self._matching_words: dict[str, str] = {}
         self.session_id = session_id
         self._target_message_id = message_id
         self.info: SessionInfo | None = None
@@ -77,11 +85,16 @@ class ConversationScreen(FrameScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self.app.theme_changed_signal.subscribe(self, lambda theme: self.transcript.lay_out())
+        self.watch(self.app, "name_keys", self._show_people)
         begin(self, self._load, "open")
 
     @property
     def transcript(self) -> TranscriptView:
         return self.query_one(TranscriptView)
+
+    def _show_people(self, name_keys: Mapping[str, str]) -> None:
+        self.transcript.name_keys = name_keys
+        self.transcript.refresh()
 
     async def _load(self) -> None:
         with show_errors(self._show_note):
@@ -93,8 +106,21 @@ class ConversationScreen(FrameScreen):
     def _show_layout(self, layout: ConversationLayout) -> None:
         self.transcript.show(layout, self._target_message_id)
         self._is_shown = True
+        self._land()
         if self._target_message_id is not None and self._target_message_id not in layout.index_by_id:
             self.notify(f"The message {one_line(self._target_message_id)} no longer exists.", markup=False)
+
+    def _land(self) -> None:
+        """Go to the passage of the hit that is read, and look for the query in the conversation."""
+        layout = self.transcript.conversation_layout
+        if self._results is None or layout is None:
+            return
+        hit = self._results.hits[self._results.position]
+        matches = self._results.matches.get(hit.message_id)
+        self._begin_search(query_search(self._results.spec.query))
+        if (index := layout.index_by_id.get(hit.message_id)) is not None:
+            self._add_matches([index], matches.words if matches is not None else ())
+            self.transcript.land(index, found_passage(hit, matches))
 
     def _read_conversation(self, memory: Appliance) -> tuple[SessionInfo, Summary | None, ConversationLayout]:
         summaries = memory.summaries.list(session_id=self.session_id, level="session", limit=1)
@@ -130,8 +156,10 @@ class ConversationScreen(FrameScreen):
             if previous is None or (info, layout.outline) != (self.info, previous.outline):
                 self.info = info
                 self._show_title()
-                self.hits = []
+                self._set_matches([])
                 self.transcript.replace_layout(layout)
+                if self._search_in is not None:
+                    self._begin_search(self._search_in, goes_to_first=False)
             if summary != self.query_one(SummaryPanel).summary:
                 self.query_one(SummaryPanel).show(summary)
             await asyncio.sleep(REFRESH_INTERVAL_SECONDS)
@@ -167,13 +195,16 @@ class ConversationScreen(FrameScreen):
             return
         sent_at = layout.outline.times[mark]
         parts = [f"{mark + 1:,} of {len(layout):,}", day(sent_at) or "no date", layout.outline.ids[mark]]
-        if self.transcript.search_pattern is not None:
-            parts.append(self._match_text(mark))
-        self._show_note(" · ".join(parts))
+        match_text = self._match_text(self._search_in, mark) if self._search_in is not None else ""
+        if (results := self._results) is None:
+            parts.append(match_text)
+        else:  # how one goes on comes first: a narrow screen cuts the end
+            hit_text = f"hit {results.position + 1:,} of {results.total:,}  ] next, [ previous"
+            parts = [hit_text if results.total > 1 else "", match_text, *parts]
+        self._show_note(" · ".join(filter(None, parts)))
 
-    def _match_text(self, mark: int) -> str:
-        assert self.transcript.search_pattern is not None
-        words = f"“{one_line(_pattern_text(self.transcript.search_pattern))}”"
+    def _match_text(self, search: ConversationSearch, mark: int) -> str:
+        words = f"“{one_line(search.text)}”"
         if not self.hits:
             return f"{words}: {'searching …' if self._is_searching else 'no matches'}"
         index = bisect_left(self.hits, mark)
@@ -186,14 +217,40 @@ class ConversationScreen(FrameScreen):
         self._show_note(event.text)
 
     def action_back(self) -> None:
-        """End the search, or close the conversation."""
-        if self.transcript.search_pattern is not None:
-            self.workers.cancel_group(self, "find")
-            self.transcript.search_pattern, self.hits, self._is_searching = None, [], False
-            self.transcript.refresh()
-            self._show_position()
-        else:
+        """End a search that was typed here, or close the conversation."""
+        if self._search_in is None or not self._search_in.is_typed:
             self.dismiss()
+            return
+        self.workers.cancel_group(self, "find")
+        self._search_in, self.transcript.search_pattern, self._is_searching = None, None, False
+        self._set_matches([])
+        if self._results is not None:
+            self._begin_search(query_search(self._results.spec.query))
+        self._show_position()
+
+    @work(exclusive=True, group="hit")
+    async def action_hit(self, by: int) -> None:
+        """Go to the next hit of the search (``by`` 1) or the previous one (-1); without a search, to a day."""
+        results = self._results
+        if results is None:
+            self.action_day(by)
+            return
+        position = results.position + by
+        with self.appliance.report_errors():
+            if position >= len(results) and results.more:
+                await results.load_more(self.appliance.memory_worker.run_query)
+            if not 0 <= position < len(results):
+                self.notify("This is the last hit." if by > 0 else "This is the first hit.", timeout=2)
+                return
+            results.position = position
+            hit = results.hits[position]
+            layout = self.transcript.conversation_layout
+            if hit.session_id == self.session_id and layout is not None and hit.message_id in layout.index_by_id:
+                self._land()
+                self._show_position()
+            else:
+                self.session_id, self._target_message_id, self._is_shown = hit.session_id, hit.message_id, False
+                begin(self, self._load, "open", exclusive=True)
 
     def action_move(self, by: int) -> None:
         self.transcript.move(by)
@@ -240,16 +297,37 @@ class ConversationScreen(FrameScreen):
                 self.transcript.jump(index)
 
     def _start_search(self, words: str) -> None:
-        self.transcript.search_pattern = re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
-        self.hits = []
-        self.transcript.refresh()
-        begin(self, self._search, "find", exclusive=True)
+        self._begin_search(typed_search(words), goes_to_first=True)
 
-    async def _search(self) -> None:
+    def _begin_search(self, search: ConversationSearch, *, goes_to_first: bool = False) -> None:
+        """Look for something in the conversation; ``goes_to_first`` shows the first match as soon as it is found."""
+        self._search_in = search
+        self._matching_words = {}
+        self.transcript.search_pattern = search.pattern
+        self._set_matches([])
+        begin(self, partial(self._search, goes_to_first), "find", exclusive=True)
+
+    def _set_matches(self, indices: list[int]) -> None:
+        self.hits = self.transcript.match_indices = indices
+        self.transcript.refresh()
+
+    def _add_matches(self, indices: Iterable[int], words: Iterable[str]) -> None:
+        """Add messages that match, and words to mark."""
+        for index in indices:
+            place = bisect_left(self.hits, index)
+            if place == len(self.hits) or self.hits[place] != index:
+                self.hits.insert(place, index)
+        new = {word.casefold(): word for word in words if word.casefold() not in self._matching_words}
+        if new:
+            self._matching_words |= new
+            self.transcript.search_pattern = words_pattern(self._matching_words.values())
+        self.transcript.refresh()
+
+    async def _search(self, goes_to_first: bool) -> None:
         """Search the conversation from the selected message to the end, then from the start."""
         transcript = self.transcript
-        layout, pattern, mark = transcript.conversation_layout, transcript.search_pattern, transcript.mark
-        if layout is None or pattern is None:
+        layout, search, mark = transcript.conversation_layout, self._search_in, transcript.mark
+        if layout is None or search is None:
             return
         self._is_searching = True
         ids = layout.outline.ids
@@ -258,17 +336,14 @@ class ConversationScreen(FrameScreen):
             with show_errors(self._show_note):
                 for start in starts:
                     end = min(start + SEARCH_BATCH_SIZE, len(ids) if start >= mark else mark)
-                    matching_ids = await self.appliance.memory_worker.run_query(
-                        partial(_matching_ids, ids=ids[start:end], pattern=pattern)
-                    )
+                    find = partial(_find_batch, search=search, ids=ids[start:end])
+                    batch = await self.appliance.memory_worker.run_query(find)
                     if transcript.conversation_layout is not layout:  # the conversation has changed
-                        self._start_search(_pattern_text(pattern))
                         return
                     first = not self.hits
-                    for id in matching_ids:
-                        insort(self.hits, layout.index_by_id[id])
-                    if first and matching_ids:
-                        transcript.seek(layout.index_by_id[matching_ids[0]])
+                    self._add_matches((layout.index_by_id[id] for id in batch.ids), batch.words)
+                    if first and batch.ids and goes_to_first:
+                        transcript.seek(layout.index_by_id[batch.ids[0]])
                     self._show_position()
         finally:
             self._is_searching = False
@@ -276,14 +351,14 @@ class ConversationScreen(FrameScreen):
 
     def action_found(self, by: int) -> None:
         """Go to the next match (``by`` 1) or the previous one (-1), wrapping at the ends."""
-        if self.transcript.search_pattern is None:
+        if self._search_in is None:
             self.action_find()
         elif self.hits:
             mark = self.transcript.mark
             index = bisect_left(self.hits, mark + 1) if by > 0 else bisect_left(self.hits, mark) - 1
             self.transcript.seek(self.hits[index % len(self.hits)])
         elif not self._is_searching:
-            self._start_search(_pattern_text(self.transcript.search_pattern))
+            self._begin_search(self._search_in, goes_to_first=True)
 
     def action_summary(self) -> None:
         if self._require_summary() is not None:
@@ -402,8 +477,8 @@ def _file_note(file: Attachment) -> str:
     return file.kind + size + ("" if file.path else " · not on this machine")
 
 
-def _matching_ids(memory: Appliance, ids: Sequence[str], pattern: re.Pattern[str]) -> list[str]:
-    return [message.id for message in memory.overview.messages(ids) if pattern.search(message.text)]
+def _find_batch(memory: Appliance, search: ConversationSearch, ids: Sequence[str]) -> FoundBatch:
+    return search.find(memory, ids)
 
 
 def empty_layout(session_id: str) -> ConversationLayout:
@@ -411,7 +486,3 @@ def empty_layout(session_id: str) -> ConversationLayout:
     from appliance.types import Outline
 
     return build_layout(Outline(session_id))
-
-
-def _pattern_text(pattern: re.Pattern[str]) -> str:
-    return re.sub(r"\\(.)", r"\1", pattern.pattern.replace(r"\s+", " "))

@@ -28,7 +28,9 @@ class ExplanationScreen(ModalScreen[None]):
     PLACE = "why"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("why")]
 
-    def __init__(self, title: str, description: str, why: Mapping[str, Any] | None, score: float | None) -> None:
+    def __init__(
+        self, title: str, description: str | Content, why: Mapping[str, Any] | None, score: float | None
+    ) -> None:
         super().__init__()
         self._heading = title
         self._description = description

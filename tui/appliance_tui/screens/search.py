@@ -3,36 +3,45 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
+from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
+from appliance.errors import ApplianceError
 from appliance.requests.typed_filters import SearchFilters, extract_filters
 from appliance_tui import filters
 from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import open_file, source_file
 from appliance_tui.screens.explanation import ExplanationScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
-from appliance_tui.widgets.display_text import one_line, pluralize, query_terms, sanitize, time_of
+from appliance_tui.search_results import SearchResults, SearchSpec, read_page
+from appliance_tui.widgets.display_text import one_line, pluralize
 from appliance_tui.widgets.first_run import FirstRunPanel
-from appliance_tui.widgets.hits import HitList, highlight_terms
+from appliance_tui.widgets.hit_preview import NEIGHBOURS, HitPreview
+from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import FilterChips, SearchInput
 from appliance_tui.workers import CoalescingRefresh, MemoryChanged, SerialWorker, begin, show_errors
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import Hit, Hits
+    from appliance.types import Hit, HitOrder, Hits
 
 TYPING_PAUSE_SECONDS = 0.015
 """Seconds without a key before a search: a held key repeats every 0.03, a quick typist types every 0.1."""
 
-PREVIEW_CHARACTERS = 20_000
-"""Characters of a message in the preview; the conversation shows all of them."""
+COUNT_DELAY_SECONDS = 0.4
+"""Seconds after the hits before all of them are counted, which takes as long as a search: nobody types then."""
+
+PREVIEW_COLUMNS = 110
+"""Columns from which the selected hit is shown beside the list."""
 
 EMPTY_HINT = "Type to search all messages. Filters: source:whatsapp  role:assistant  since:2024-03  user:ana"
 
@@ -42,18 +51,19 @@ class SearchScreen(FrameScreen):
 
     CSS_PATH = "search.tcss"
     PLACE = "recall"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (PREVIEW_COLUMNS, "-wide")]  # noqa: RUF012
 
     search_filters: var[SearchFilters] = var(SearchFilters())
     answered_query: var[str] = var("")
     """The text whose hits are listed."""
+    sort: HitOrder = "score"
 
     def body(self) -> ComposeResult:
         yield SearchInput(id="query")
         yield FilterChips(id="chips")
         with Horizontal(id="results"):
             yield HitList()
-            with VerticalScroll(id="preview", can_focus=False):
-                yield Static("", id="preview-text", markup=False)
+            yield HitPreview()
         yield FirstRunPanel()
         yield Static(EMPTY_HINT, id="note", markup=False)
 
@@ -63,6 +73,7 @@ class SearchScreen(FrameScreen):
         self.query_one(SearchInput).focus()
         self._refresh_completions = CoalescingRefresh(self, self._load_completions)
         self.watch(self.app, "user", self._user_changed)
+        self.watch(self.app, "name_keys", self._show_people)
 
     def _user_changed(self) -> None:
         self._refresh_completions()
@@ -96,22 +107,73 @@ class SearchScreen(FrameScreen):
             self._show(None, query)
             return
         arguments = self.search_filters.search_arguments(self.appliance.user)
-        with show_errors(self._show_note):
-            hits = await self._queries.run_query(lambda memory: memory.search(query, **arguments))
-            self._show(hits, query)
-            ids = [hit.message_id for hit in hits]
-            for message in await self._queries.run_query(lambda memory: memory.overview.messages(ids)):
-                if message.pinned:
-                    self.query_one(HitList).show_pinned(message.id, True)
+        spec = SearchSpec(query, arguments, self.sort, NEIGHBOURS)
+        with show_errors(self._show_error):
+            page = await self._queries.run_query(partial(read_page, spec=spec))
+            results = SearchResults(spec)
+            results.add(page)
+            self._show(results, query)
+            await self._show_pins(page.hits)
+            if results.more and not results.total_is_exact:
+                await asyncio.sleep(COUNT_DELAY_SECONDS)
+                await results.count(self._queries.run_query)
+                self._show_summary()
 
-    def _show(self, hits: Hits | None, query: str) -> None:
-        self.query_one(HitList).show(hits or (), query_terms(query))
+    async def _show_pins(self, hits: Iterable[Hit]) -> None:
+        ids = [hit.message_id for hit in hits]
+        for message in await self._queries.run_query(lambda memory: memory.overview.messages(ids)):
+            if message.pinned:
+                self.query_one(HitList).show_pinned(message.id, True)
+
+    def _show(self, results: SearchResults | None, query: str) -> None:
+        self.query_one(HitList).show(results)
         self.answered_query = query
-        if hits is None:
+        self._show_summary()
+        self._show_preview()
+
+    def _show_summary(self) -> None:
+        """How many hits there are, and what the search has to say."""
+        results = self.query_one(HitList).results
+        if results is None:
             self._show_note(EMPTY_HINT)
             return
-        none = "No matches" if hits.found or not hits.total else "No good match"
-        self._show_note(" · ".join([pluralize(len(hits), "hit") if hits else none, *hits.notes]))
+        order = "newest first" if self.sort == "time" and results.hits else ""
+        self._show_note(" · ".join(filter(None, (results.total_text(), order, *results.notes))))
+
+    def _show_error(self, text: str) -> None:
+        """Say why a search failed, in place of the hits of an earlier one."""
+        self._show(None, self.query_one(SearchInput).value)
+        self._show_note(text)
+
+    @on(HitList.NearEnd)
+    def _load_more(self) -> None:
+        results = self.query_one(HitList).results
+        if results is not None and results.more:
+            begin(self, partial(self._load_page, results), "more")
+
+    async def _load_page(self, results: SearchResults) -> None:
+        before = len(results)
+        with show_errors(self._show_note):
+            if await results.load_more(self._queries.run_query) and self.query_one(HitList).results is results:
+                self.query_one(HitList).extend()
+                self._show_summary()
+                await self._show_pins(results.hits[before:])
+
+    def on_screen_resume(self) -> None:
+        """Select the hit that was read last, and list those that were loaded meanwhile."""
+        hits = self.query_one(HitList)
+        if hits.results is not None and hits.results.hits:
+            hits.extend()
+            hits.highlighted = hits.results.position
+            self._show_summary()
+
+    def _show_people(self, people: Mapping[str, str]) -> None:
+        self.query_one(HitList).show_people(people)
+        self._show_preview()
+
+    def action_sort(self) -> None:
+        self.sort = "time" if self.sort == "score" else "score"
+        self._schedule_search()
 
     def _show_note(self, text: str) -> None:
         self.query_one("#note", Static).update(text)
@@ -129,14 +191,12 @@ class SearchScreen(FrameScreen):
 
     @on(HitList.OptionHighlighted)
     def _show_preview(self) -> None:
-        hit, text = self._marked_hit, self.query_one("#preview-text", Static)
-        if hit is None:
-            text.update("")
-            return
-        body = sanitize(hit.text[:PREVIEW_CHARACTERS]) + ("…" if len(hit.text) > PREVIEW_CHARACTERS else "")
-        head = f"{one_line(hit.who)} · {time_of(hit)}"
-        title = one_line(hit.session_title or hit.session_id)
-        text.update(highlight_terms(f"{head}\n{title}\n\n{body}", query_terms(self.query_one(SearchInput).value)))
+        hits = self.query_one(HitList)
+        hit, results = hits.chosen, hits.results
+        if results is not None and hits.highlighted is not None:
+            results.position = hits.highlighted
+        matches = results.matches.get(hit.message_id) if hit is not None and results is not None else None
+        self.query_one(HitPreview).show(hit, matches, self.appliance.name_keys)
 
     @on(SearchInput.Move)
     def _move_mark(self, event: SearchInput.Move) -> None:
@@ -154,7 +214,7 @@ class SearchScreen(FrameScreen):
     @on(Input.Submitted, "#query")
     def action_open(self) -> None:
         if (hit := self._marked_hit) is not None:
-            self.appliance.read(hit.session_id, hit.message_id)
+            self.appliance.read(hit.session_id, hit.message_id, self.query_one(HitList).results)
 
     def action_search(self) -> None:
         self.query_one(SearchInput).focus()
@@ -205,13 +265,28 @@ class SearchScreen(FrameScreen):
         is_empty = not any(choice.name == "source" for choice in choices)
         self.query_one(FirstRunPanel).set_shown(is_empty)
         self.query_one("#results").display = not is_empty
+        with suppress(ApplianceError):  # only colours depend on it
+            await self.appliance.refresh_name_keys()
 
-    def action_why(self) -> None:
+    @work(exclusive=True, group="why")
+    async def action_why(self) -> None:
+        """Explain the selected hit: a sentence, and the numbers behind it."""
         from appliance.types.reasons import reason
 
-        if (hit := self._marked_hit) is not None:
+        results = self.query_one(HitList).results
+        if (hit := self._marked_hit) is None or results is None:
+            return
+        own = results.matches.get(hit.message_id)
+        known = {word.casefold() for word in own.words} if own is not None else set()
+        ids = [turn.id for turn in (*hit.before, *hit.after)]
+        with self.appliance.report_errors():
+            near = await self._queries.run_query(lambda memory: memory.overview.matches(results.spec.query, ids))
+            near_words = {word.casefold(): word for found in near for word in found.words}
+            missing = [word for folded, word in near_words.items() if folded not in known]
             title, author = f"Why {hit.message_id} is hit {hit.rank}", one_line(hit.who)
-            description = f"{reason(hit.why, hit.author)}\n\n{author}: {one_line(hit.snippet)}"
+            description = Content.assemble(
+                (one_line(reason(hit.why, hit.author, missing)), "bold"), f"\n\n{author}: {one_line(hit.snippet)}"
+            )
             self.app.push_screen(ExplanationScreen(title, description, hit.why, hit.score))
 
     @work(exclusive=True, group="why")

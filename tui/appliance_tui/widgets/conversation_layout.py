@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -136,6 +136,17 @@ class HeightIndex:
     def index_at(self, line: int) -> int:
         """The item at a line, the nearest one for a line outside. The column must not be empty."""
         return max(0, min(int(np.searchsorted(self._cumulative_heights(), line, side="right")), len(self._heights) - 1))
+
+    def begins_in_row(self, indices: Sequence[int], row: int, rows: int) -> bool:
+        """Whether any of some items, which are in order, begins in what a row of a scrollbar of so many rows stands
+        for."""
+        if not indices:
+            return False
+        rows = min(rows, self.total)
+        start, end = row * self.total // rows, (row + 1) * self.total // rows
+        first = self.index_at(start)
+        place = bisect_left(indices, first + (self.top(first) < start))
+        return place < len(indices) and self.top(indices[place]) < end
 
     def update(self, heights: Mapping[int, int]) -> None:
         """Set heights by index."""

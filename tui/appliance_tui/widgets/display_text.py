@@ -1,10 +1,9 @@
-"""Text as the screen shows it: free of control characters, fitted to a width, with search terms marked, and bars."""
+"""Text as the screen shows it: free of control characters, fitted to a width, and bars."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
 
 from rich.cells import cell_len, set_cell_size
 
@@ -12,11 +11,7 @@ from appliance.types import Hit, Message
 
 # Control characters other than tab and line feed, and marks that change the direction of the rest of the line.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_WORD = re.compile(r"\w+")
 _EIGHTHS = " ▏▎▍▌▋▊▉"
-
-PREFIX_LETTERS = 5
-"""Letters that a word and a term share at the start for the word to be marked: "allergic" marks "allergies"."""
 
 
 def sanitize(text: str) -> str:
@@ -44,18 +39,6 @@ def abbreviate_home(path: str) -> str:
 def pluralize(count: int, noun: str) -> str:
     """ "1 message", "12,345 messages"."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def query_terms(query: str) -> frozenset[str]:
-    """The prefixes of a query's words, by which words are marked."""
-    return frozenset(word.casefold()[:PREFIX_LETTERS] for word in _WORD.findall(query) if len(word) > 2)
-
-
-def matching_spans(text: str, terms: Collection[str]) -> list[tuple[int, int]]:
-    """Start and end of each word of a text that begins with one of the terms."""
-    return [
-        match.span() for match in _WORD.finditer(text) if terms and match.group().casefold()[:PREFIX_LETTERS] in terms
-    ]
 
 
 def render_bar(share: float, width: int) -> str:

@@ -1,69 +1,133 @@
-"""The list of hits: author, time, source, matching passage and score of each."""
+"""The list of hits: how good each is, author, time, source and matching passage. It loads more as one scrolls."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from rich.segment import Segment
+from rich.style import Style
 from textual.content import Content
+from textual.message import Message
+from textual.strip import Strip
+from textual.theme import Theme
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from appliance_tui.widgets.display_text import matching_spans, one_line, render_bar, time_of
+from appliance_tui.author_colours import ReadableColours, readable_colours
+from appliance_tui.search_results import SearchResults
+from appliance_tui.widgets.display_text import one_line, render_bar, time_of
+from appliance_tui.widgets.match_highlights import highlight_words
 
 if TYPE_CHECKING:
     from appliance.types import Hit
 
-BAR_WIDTH = 8
-"""Cells of the bar for the score."""
+METER_WIDTH = 3
+"""Cells of the meter for the score."""
 
-ROLE_COLOURS = {"user": "$primary", "assistant": "$secondary", "tool": "$warning", "system": "$foreground-muted"}
+MAX_NAME_CHARACTERS = 40
+
+LOAD_AHEAD_HITS = 5
+"""Hits behind the selected one, at least; with fewer the next page is loaded."""
 
 
 class HitList(OptionList):
     """Hits, best first."""
 
+    class NearEnd(Message):
+        """The selection or the view has come near the end of the list."""
+
     def __init__(self) -> None:
         super().__init__(id="hits", markup=False)
-        self.hits: Sequence[Hit] = ()
-        self._terms: Collection[str] = ()
+        self.results: SearchResults | None = None
+        self._pinned: set[str] = set()
+        self._people: Mapping[str, str] = {}
 
-    def show(self, hits: Sequence[Hit], terms: Collection[str]) -> None:
-        """Show other hits and select the first."""
-        self.hits = hits
-        self._terms = terms
+    def on_mount(self) -> None:
+        self.app.theme_changed_signal.subscribe(self, self._draw_again)
+
+    @property
+    def hits(self) -> list[Hit]:
+        return self.results.hits if self.results is not None else []
+
+    def show(self, results: SearchResults | None) -> None:
+        """Show other hits and select the first; of the same search, the one that was selected."""
+        is_same = self.results is not None and results is not None and self.results.spec == results.spec
+        selected = self.chosen.message_id if is_same and self.chosen is not None else None
+        self.results = results
+        self._pinned = set()
         with self.app.batch_update():
             self.clear_options()
-            self.add_options(Option(self._prompt(hit, False)) for hit in hits)
-            self.highlighted = 0 if hits else None
+            self.extend()
+            place = next((index for index, hit in enumerate(self.hits) if hit.message_id == selected), 0)
+            self.highlighted = place if self.options else None
+
+    def extend(self) -> None:
+        """List the hits that have been loaded since."""
+        self.add_options(Option(self._prompt(hit)) for hit in self.hits[self.option_count :])
+
+    def show_people(self, people: Mapping[str, str]) -> None:
+        """Use one colour for all names of a person; see ``ReadableColours.of_author``."""
+        if people != self._people:
+            self._people = people
+            self._draw_again()
 
     def show_pinned(self, message_id: str, pinned: bool) -> None:
         """Update the star of a message."""
-        for index, hit in enumerate(self.hits):
+        (self._pinned.add if pinned else self._pinned.discard)(message_id)
+        for index, hit in enumerate(self.hits[: self.option_count]):
             if hit.message_id == message_id:
-                self.replace_option_prompt_at_index(index, self._prompt(hit, pinned))
+                self.replace_option_prompt_at_index(index, self._prompt(hit))
 
-    def _prompt(self, hit: Hit, pinned: bool) -> Content:
-        about = filter(None, (time_of(hit), hit.source.format, one_line(hit.session_title or "")))
+    def _draw_again(self, theme: Theme | None = None) -> None:
+        for index, hit in enumerate(self.hits[: self.option_count]):
+            self.replace_option_prompt_at_index(index, self._prompt(hit))
+
+    @property
+    def _colours(self) -> ReadableColours:
+        return readable_colours(self.app.theme_variables)
+
+    def _prompt(self, hit: Hit) -> Content:
+        assert self.results is not None
+        colours = self._colours
+        follows = hit.message_id in self.results.followers
+        title = "" if follows else one_line(hit.session_title or "")
+        about = filter(None, (time_of(hit), "" if follows else hit.source.format, title))
         head = Content.assemble(
-            (render_bar(hit.score, BAR_WIDTH), "$accent"),
+            ("↳ " if follows else "", colours.muted),
+            (render_bar(hit.score, METER_WIDTH), colours.meter),
             " ",
-            (one_line(hit.who)[:40], f"bold {ROLE_COLOURS[hit.role]}"),
-            ("  ★" if pinned else "", "$warning"),
+            (one_line(hit.who)[:MAX_NAME_CHARACTERS], f"bold {colours.of_author(hit.author, hit.role, self._people)}"),
+            ("  ★" if hit.message_id in self._pinned else "", colours.star),
             "  ",
-            (" · ".join(about), "$foreground-muted"),
+            (" · ".join(about), colours.muted),
         )
-        return Content("\n").join([head, highlight_terms(one_line(hit.snippet), self._terms)])
+        matches = self.results.matches.get(hit.message_id)
+        words = matches.words if matches is not None else ()
+        snippet = highlight_words(one_line(hit.snippet), words, f"bold {colours.match}")
+        return Content.assemble(head, "\n  " if follows else "\n", snippet)
 
     @property
     def chosen(self) -> Hit | None:
         """The selected hit."""
         return self.hits[self.highlighted] if self.highlighted is not None and self.hits else None
 
+    def watch_highlighted(self, highlighted: int | None) -> None:
+        super().watch_highlighted(highlighted)
+        if highlighted is not None and highlighted >= self.option_count - LOAD_AHEAD_HITS:
+            self.post_message(self.NearEnd())
 
-def highlight_terms(text: str, terms: Collection[str]) -> Content:
-    """A text with the words of the query highlighted."""
-    content = Content(text)
-    for start, end in matching_spans(text, terms):
-        content = content.stylize("bold $text-warning", start, end)
-    return content
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if new_value > old_value and new_value + self.size.height >= self.max_scroll_y:
+            self.post_message(self.NearEnd())
+
+    def render_line(self, y: int) -> Strip:
+        """As OptionList, with a bar at the left of the selected hit, which is seen without colours too."""
+        strip = super().render_line(y)
+        line = self.scroll_offset.y + y
+        if self.highlighted is None or line >= len(self._lines) or self._lines[line][0] != self.highlighted:
+            return strip
+        background = next((segment.style.bgcolor for segment in strip if segment.style), None)
+        bar = Segment("▌", Style(color=self._colours.meter, bgcolor=background))
+        return Strip([bar, *strip.crop(1)], strip.cell_length)

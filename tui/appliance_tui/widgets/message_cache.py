@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from textual.strip import Strip
 
-from appliance_tui.widgets.conversation_layout import FOLD_THRESHOLD_LINES, FOLDED_LINES
+from appliance_tui.widgets.conversation_layout import (
+    FOLD_THRESHOLD_LINES,
+    FOLDED_LINES,
+    ConversationLayout,
+    HeightIndex,
+)
 from appliance_tui.widgets.text_rendering import PIECE_CHARACTERS, TextStyle, render_piece, split_pieces
 
 if TYPE_CHECKING:
@@ -170,6 +175,51 @@ class RenderRequest:
 
 
 RenderResult = tuple[RenderRequest, RenderedBody | dict[int, Sequence[Strip]]]
+
+
+def missing_requests(
+    layout: ConversationLayout,
+    heights: HeightIndex,
+    cache: RenderedBodyCache,
+    unfolded: Collection[str],
+    generation: int,
+    indices: Iterable[int],
+    start: int,
+    end: int,
+) -> Iterator[tuple[RenderRequest, int]]:
+    """Requests for what is missing of some messages between two lines, each with the characters it reads."""
+    outline = layout.outline
+    for index in indices:
+        id = outline.ids[index]
+        body = cache.get(id)
+        folded = id not in unfolded
+        if body is None or body.generation < generation or (body.is_long and body.is_folded != folded):
+            yield RenderRequest(id, outline.roles[index], folded), outline.characters[index]
+            continue
+        if len(body.heights) > 1:
+            row = heights.top(index) + layout.lines_above(index)
+            undrawn: list[int] = []
+            for piece, height in enumerate(body.heights):
+                if row < end and row + height > start and piece not in body.strips:
+                    undrawn.append(piece)
+                row += height
+            if undrawn:
+                role, piece_numbers = outline.roles[index], tuple(undrawn[:BATCH_PIECES])
+                yield RenderRequest(id, role, folded, piece_numbers, body.sources), 0
+
+
+def request_batch(requests: Iterable[tuple[RenderRequest, int]]) -> list[RenderRequest]:
+    """The first requests, up to ``BATCH_MESSAGES`` and, by the characters that each reads, ``BATCH_CHARACTERS``."""
+    batch: list[RenderRequest] = []
+    characters = 0
+    for request, size in requests:
+        if batch and characters + size > BATCH_CHARACTERS:
+            break
+        batch.append(request)
+        characters += size
+        if len(batch) == BATCH_MESSAGES:
+            break
+    return batch
 
 
 def render_messages(memory: Appliance, requests: Sequence[RenderRequest], style: TextStyle) -> list[RenderResult]:

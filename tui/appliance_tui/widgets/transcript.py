@@ -7,7 +7,7 @@ on the screen stays in its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,19 +21,27 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from appliance.errors import ApplianceError
+from appliance_tui.author_colours import readable_colours
 from appliance_tui.widgets.conversation_layout import ConversationLayout, HeightIndex
+from appliance_tui.widgets.match_highlights import (
+    MATCH_STYLE,
+    FoundPassage,
+    apply_style,
+    find_match,
+    line_spans,
+    passage_pattern,
+)
 from appliance_tui.widgets.message_cache import (
-    BATCH_CHARACTERS,
-    BATCH_MESSAGES,
-    BATCH_PIECES,
     RenderedBody,
     RenderedBodyCache,
     RenderRequest,
     RenderResult,
+    missing_requests,
     render_messages,
+    request_batch,
 )
 from appliance_tui.widgets.text_rendering import TextStyle, text_style
-from appliance_tui.widgets.turn_headers import GUTTER, day_line, fold_hint_line, gutter, header_line, highlight_matches
+from appliance_tui.widgets.turn_headers import GUTTER, day_line, fold_hint_line, gutter, header_line, match_mark
 from appliance_tui.workers import begin, error_text
 
 if TYPE_CHECKING:
@@ -41,6 +49,9 @@ if TYPE_CHECKING:
 
 MAX_TEXT_COLUMNS = 110
 """Columns of a text at most: longer lines are hard to read."""
+
+SIDE_COLUMNS = 2
+"""Columns right of a text: the marks of matches, and the scrollbar."""
 
 PREFETCH_SCREENS = 2
 """Screens above and below the visible one that are rendered in advance."""
@@ -68,6 +79,10 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self.conversation_layout: ConversationLayout | None = None
         self.body_cache = RenderedBodyCache()
         self.search_pattern: re.Pattern[str] | None = None
+        self.match_indices: Sequence[int] = ()
+        """The messages with matches, in order; they are marked along the scrollbar."""
+        self.name_keys: Mapping[str, str] = {}
+        self._passage: FoundPassage | None = None
         self.markdown = True
         self._heights = HeightIndex.empty()
         self._unfolded: set[str] = set()
@@ -77,6 +92,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._pending_jump: tuple[str, float] | None = None
         self._seek_id: str | None = None
         self._text_style: TextStyle | None = None
+        self._palette = readable_colours(self.app.theme_variables)
         self._base_style = Style()
         self._laid_out_rows = 0
 
@@ -96,6 +112,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         """Show a conversation from its start, or with the message ``at`` in the middle."""
         self.conversation_layout, self._generation = conversation_layout, self._generation + 1
         self._pins.clear()
+        self._passage = None
         self.body_cache.clear()
         if at is not None and at in conversation_layout.index_by_id:
             self._pending_jump = (at, 0.5)
@@ -148,8 +165,9 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
                 self._pending_jump = (layout.outline.ids[self.mark], 0.5)  # fewer rows are visible now
             anchor = self._anchor()
         self._laid_out_rows = self._visible_rows
-        width = max(10, min(MAX_TEXT_COLUMNS, self.size.width - GUTTER - 1))
-        style = text_style(width, self.app.theme_variables, markdown=self.markdown)
+        width = max(10, min(MAX_TEXT_COLUMNS, self.size.width - GUTTER - SIDE_COLUMNS))
+        theme = self.app.theme_variables
+        style, self._palette = text_style(width, theme, markdown=self.markdown), readable_colours(theme)
         if style != self._text_style:
             self._text_style = style
             self.body_cache.clear()
@@ -336,36 +354,44 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
     def seek(self, index: int) -> None:
         """Go to the first match of the search pattern in a message, unfolding it if necessary."""
         self.jump(index, 0.5)
-        self._seek_id = self.marked_id
-        self._seek()
+        if not self._is_empty:
+            self._seek_id = self._conversation.outline.ids[index]
+            if self.mark == index:  # else it is shown as soon as there is room
+                self._seek()
+
+    def land(self, index: int, passage: str) -> None:
+        """Go to a passage of a message, which is unfolded, and have it glow."""
+        if not self._is_empty and (pattern := passage_pattern(passage)) is not None:
+            id = self._conversation.outline.ids[index]
+            self._passage = FoundPassage(id, pattern)
+            self._unfolded.add(id)
+        self.seek(index)
+        self.refresh()
 
     def _seek(self) -> None:
-        id, pattern = self._seek_id, self.search_pattern
+        id = self._seek_id
         body = self.body_cache.get(id) if id else None
-        if id is None or pattern is None or id != self.marked_id:
+        if id is None or id != self.marked_id:
             self._seek_id = None
             return
-        if body is None or body.is_folded != (id not in self._unfolded):
+        if body is None or (body.is_long and body.is_folded != (id not in self._unfolded)):
             return  # it is being rendered
-        index = self._conversation.index_by_id[id]
-        for piece in range(len(body.heights)):
-            if piece not in body.strips:
-                if pattern.search(body.sources[piece]):
-                    self._scroll_at(self._line_of(index, piece, 0))
-                    return  # it is rendered next
-                continue
-            row = next((n for n, strip in enumerate(body.strips[piece]) if pattern.search(strip.text)), None)
-            if row is not None:
-                self._seek_id = None
-                line = self._line_of(index, piece, row)
-                if not self.scroll_offset.y <= line < self.scroll_offset.y + self._visible_rows:
-                    self._scroll_at(line - self._visible_rows // 2)
+        passage = self._passage if self._passage is not None and self._passage.message_id == id else None
+        patterns = (passage.pattern if passage is not None else None, self.search_pattern)
+        found = next(filter(None, (find_match(body, pattern) for pattern in patterns if pattern is not None)), None)
+        if found is not None:
+            piece, row = found
+            line = self._line_of(self._conversation.index_by_id[id], piece, row or 0)
+            if row is None:
+                self._scroll_at(line)  # it is rendered next
                 return
-        if body.is_folded and body.is_long:
+            if not self.scroll_offset.y <= line < self.scroll_offset.y + self._visible_rows:
+                self._scroll_at(line - self._visible_rows // 2)
+        elif body.is_folded and body.is_long:
             self._unfolded.add(id)
             self._schedule_drawing()
-        else:
-            self._seek_id = None
+            return
+        self._seek_id = None
 
     # --- rendering ------------------------------------------------------------------------------------
 
@@ -396,40 +422,9 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         index_at = self._heights.index_at
         first, last = index_at(top), index_at(top + rows - 1)
         around = [*range(last + 1, index_at(end) + 1), *range(first - 1, index_at(start) - 1, -1)]
-        return self._request_batch(range(first, last + 1), top, top + rows) or self._request_batch(around, start, end)
-
-    def _request_batch(self, indices: Iterable[int], start: int, end: int) -> list[RenderRequest]:
-        requests: list[RenderRequest] = []
-        characters = 0
-        for request, size in self._iterate_requests(indices, start, end):
-            if requests and characters + size > BATCH_CHARACTERS:
-                break
-            requests.append(request)
-            characters += size
-            if len(requests) == BATCH_MESSAGES:
-                break
-        return requests
-
-    def _iterate_requests(self, indices: Iterable[int], start: int, end: int) -> Iterator[tuple[RenderRequest, int]]:
-        """Requests for what is missing of some messages between two lines, each with the characters it reads."""
-        outline = self._conversation.outline
-        for index in indices:
-            id = outline.ids[index]
-            body = self.body_cache.get(id)
-            folded = id not in self._unfolded
-            if body is None or body.generation < self._generation or (body.is_long and body.is_folded != folded):
-                yield RenderRequest(id, outline.roles[index], folded), outline.characters[index]
-                continue
-            if len(body.heights) > 1:
-                row = self._heights.top(index) + self._conversation.lines_above(index)
-                undrawn: list[int] = []
-                for piece, height in enumerate(body.heights):
-                    if row < end and row + height > start and piece not in body.strips:
-                        undrawn.append(piece)
-                    row += height
-                if undrawn:
-                    role, piece_numbers = outline.roles[index], tuple(undrawn[:BATCH_PIECES])
-                    yield RenderRequest(id, role, folded, piece_numbers, body.sources), 0
+        state = (self._conversation, self._heights, self.body_cache, self._unfolded, self._generation)
+        visible = request_batch(missing_requests(*state, range(first, last + 1), top, top + rows))
+        return visible or request_batch(missing_requests(*state, around, start, end))
 
     def _apply_drawn(self, drawn: Sequence[RenderResult], generation: int) -> None:
         """Store rendered texts and correct heights. What is on the screen stays in its place."""
@@ -476,20 +471,30 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             is_header = row == layout.lines_above(index) - 1
             text = Strip([])
             if is_header:
-                text = header_line(layout.outline, index, colours)
+                text = header_line(layout.outline, index, colours, self._palette, self.name_keys)
             elif layout.begins_day[index] and row == 1:
                 text = day_line(layout.outline.times[index], self._text_style.width, colours)
             left = gutter(is_header and index == self.mark, False, colours)
         else:
-            text = self._text_strip(self._body(index), piece, row, colours)
+            text = self._text_strip(index, piece, row, colours)
             first = piece == 0 and row == 0
             left = gutter(index == self.mark, first and self.is_pinned(index), colours)
-        return Strip.join([left, text]).adjust_cell_length(width).apply_style(base)
+        strip = Strip.join([left, text])
+        if self._heights.begins_in_row(self.match_indices, y, self._visible_rows):
+            beside = self.scrollable_content_region.width - 1
+            strip = Strip.join([strip.adjust_cell_length(beside), match_mark(colours)])
+        return strip.adjust_cell_length(width).apply_style(base)
 
-    def _text_strip(self, body: RenderedBody | None, piece: int, row: int, colours: dict[str, str]) -> Strip:
+    def _text_strip(self, index: int, piece: int, row: int, colours: dict[str, str]) -> Strip:
+        body = self._body(index)
         if body is not None and piece == len(body.heights):
             return fold_hint_line(body, colours)
         strips = body.strips.get(piece) if body is not None else None
         if strips is None or row >= len(strips):
             return Strip([Segment("…", Style(color=colours["muted"]))]) if row == 0 else Strip([])
-        return highlight_matches(strips[row], self.search_pattern) if self.search_pattern is not None else strips[row]
+        strip, passage = strips[row], self._passage
+        if passage is not None and passage.message_id == self._conversation.outline.ids[index]:
+            strip = apply_style(strip, passage.spans(strips).get(row, ()), Style(bgcolor=self._palette.glow, bold=True))
+        if self.search_pattern is not None:
+            strip = apply_style(strip, line_spans(strips[row], self.search_pattern), MATCH_STYLE)
+        return strip

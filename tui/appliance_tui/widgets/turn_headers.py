@@ -1,8 +1,7 @@
-"""The lines around message texts: headers, days, the gutter and folds; and highlighted matches."""
+"""The lines around message texts: headers, days, the gutter, folds and marks of matches."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import date
 from functools import lru_cache
@@ -17,6 +16,7 @@ from appliance_tui.widgets.display_text import fit_width, one_line, pluralize
 
 if TYPE_CHECKING:
     from appliance.types import Outline
+    from appliance_tui.author_colours import ReadableColours
     from appliance_tui.widgets.message_cache import RenderedBody
 
 GUTTER = 3
@@ -24,8 +24,6 @@ GUTTER = 3
 
 MAX_NAME_WIDTH = 40
 """Columns of an author's name at most."""
-
-ROLE_COLOURS = {"user": "primary", "assistant": "secondary", "tool": "warning", "system": "muted"}
 
 
 @lru_cache(64)
@@ -45,10 +43,13 @@ def gutter(marked: bool, pinned: bool, colours: Mapping[str, str]) -> Strip:
     )
 
 
-def header_line(outline: Outline, index: int, colours: Mapping[str, str]) -> Strip:
-    """The role's letter, the author, the time, and how many files are attached."""
+def header_line(
+    outline: Outline, index: int, colours: Mapping[str, str], palette: ReadableColours, people: Mapping[str, str]
+) -> Strip:
+    """The role's letter, the author, the time, and how many files are attached; ``people`` as for
+    ``ReadableColours.of_author``."""
     role = outline.roles[index]
-    colour = colours[ROLE_COLOURS.get(role, "muted")]
+    colour = palette.of_author(outline.authors[index], role, people)
     author = one_line(outline.authors[index])
     name = fit_width(author, min(MAX_NAME_WIDTH, cell_len(author))) if author else role
     muted = _style(colours["muted"])
@@ -93,15 +94,6 @@ def fold_hint_line(body: RenderedBody, colours: Mapping[str, str]) -> Strip:
     return Strip([Segment(hint, _style(colours["accent"], italic=True))])
 
 
-def highlight_matches(strip: Strip, pattern: re.Pattern[str]) -> Strip:
-    """A line with the matches of a pattern highlighted."""
-    text = strip.text
-    spans = [match.span() for match in pattern.finditer(text) if match.end() > match.start()]
-    if not spans:
-        return strip
-    cuts = [cell_len(text[:edge]) for span in spans for edge in span]
-    parts = strip.divide([*cuts, strip.cell_length])
-    return Strip.join([part.apply_style(_MATCH_STYLE) if number % 2 else part for number, part in enumerate(parts)])
-
-
-_MATCH_STYLE = Style(reverse=True, bold=True)
+def match_mark(colours: Mapping[str, str]) -> Strip:
+    """The mark beside the scrollbar for a message with a match."""
+    return Strip([Segment("━", _style(colours["accent"], bold=True))], 1)

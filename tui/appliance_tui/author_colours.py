@@ -1,0 +1,128 @@
+"""Colours of text that is readable: one for each author, and those of a theme, moved where they are not."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from textual.color import Color
+
+if TYPE_CHECKING:
+    from appliance.types import Person
+
+MIN_CONTRAST = 4.5
+"""The contrast of text and background, as WCAG 2 computes it, from which text of normal size is readable (level AA)."""
+
+HUES = 12
+"""Colours for names: neighbours of more than twelve hues look alike."""
+
+SELECTION_SHARE = 0.2
+"""The share of the primary colour in the background of a selected row; ``search.tcss`` has the same number."""
+
+GLOW_SHARE = 0.22
+"""The share of the warning colour in the background of the passage that was found."""
+
+_UNNAMED = {"user": "primary", "assistant": "secondary"}
+"""The theme's colours of those who have no name but a role: most conversations have these two."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadableColours:
+    """The colours of a theme for text on its backgrounds, selected rows and the passage that was found (``glow``)
+    included. All have ``MIN_CONTRAST`` on each."""
+
+    muted: str
+    match: str
+    glow: str
+    meter: str
+    star: str
+    unnamed: Mapping[str, str]
+    names: Sequence[str]
+
+    def of_author(self, author: str | None, role: str, people: Mapping[str, str] | None = None) -> str:
+        """The colour of an author: the same at every start, for all names of a person, whatever the role.
+
+        Args:
+            author: The name, None if the source gave none.
+            role: The role, which stands for the name where there is none.
+            people: Casefolded names of people, each with what stands for the person, as ``name_keys`` gives them.
+        """
+        name = (author or role).casefold()
+        key = (people or {}).get(name, name)
+        return self.unnamed.get(key) or self.names[zlib.crc32(key.encode("utf-8", "surrogatepass")) % len(self.names)]
+
+
+ME = "user"
+"""What stands for the person whose memory it is: messages of assistants' exports have the role in place of a name."""
+
+
+def name_keys(people: Iterable[Person]) -> dict[str, str]:
+    """What stands for a person, by the casefolded names under which the person writes."""
+    return {
+        identity.value.casefold(): ME if person.me else person.name.casefold()
+        for person in people
+        for identity in person.identities
+    }
+
+
+def contrast(one: Color, other: Color) -> float:
+    """The contrast of two opaque colours, 1 to 21."""
+    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def readable(colour: Color, backgrounds: Sequence[Color]) -> Color:
+    """A colour of the same hue that is readable on all backgrounds: no lighter or darker than necessary."""
+    light = min(map(_luminance, backgrounds)) < 0.18  # where white and black have the same contrast
+    target = Color.parse("white" if light else "black")
+    for step in range(21):
+        moved = colour.blend(target, step / 20)
+        if min(contrast(moved, background) for background in backgrounds) >= MIN_CONTRAST:
+            return moved
+    return target
+
+
+def readable_colours(theme: Mapping[str, str]) -> ReadableColours:
+    """The colours for a theme's variables, as ``App.theme_variables`` has them."""
+    names = ("primary", "secondary", "accent", "warning", "foreground", "background", "surface")
+    return _readable_colours(tuple(theme[name] for name in names))
+
+
+@lru_cache(8)
+def _readable_colours(theme: tuple[str, ...]) -> ReadableColours:
+    primary, secondary, accent, warning, foreground, background, surface = map(Color.parse, theme)
+    glow = background.blend(warning, GLOW_SHARE)
+    backgrounds = (background, surface, background.blend(primary, SELECTION_SHARE), glow)
+
+    def hex_of(colour: Color) -> str:
+        return readable(colour, backgrounds).hex
+
+    return ReadableColours(
+        muted=hex_of(background.blend(foreground, 0.6)),
+        match=hex_of(warning),
+        glow=glow.hex,
+        meter=hex_of(accent),
+        star=hex_of(warning),
+        unnamed={name: hex_of({"primary": primary, "secondary": secondary}[of]) for name, of in _UNNAMED.items()},
+        names=[hex_of(colour) for colour in _hues((primary, secondary, accent), foreground)],
+    )
+
+
+def _hues(theme: Sequence[Color], foreground: Color) -> list[Color]:
+    """Colours around the circle, as strong as the theme's strongest; of a theme without colours its foreground."""
+    strongest = max((colour.hsl for colour in theme), key=lambda hsl: hsl.s)
+    if strongest.s < 0.1:
+        return [foreground]
+    saturation, lightness = min(strongest.s, 0.7), sum(colour.hsl.l for colour in theme) / len(theme)
+    return [Color.from_hsl((number + 0.5) / HUES, saturation, lightness) for number in range(HUES)]
+
+
+def _luminance(colour: Color) -> float:
+    def linear(part: float) -> float:
+        return float(part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4)
+
+    red, green, blue = map(linear, colour.normalized)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
