@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,15 @@ def _nothing_lies_on_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv("HOME", str(tmp_path / "person"))
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "DATA_DIR"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="module")
+def looked_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home whose clock stands still, for the scenes."""
+    from scenes import looked_at_home
+
+    with looked_at_home(tmp_path_factory.mktemp("looked-at")) as home:
+        yield home
 
 
 _parse_rules = Stylesheet._parse_rules

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -122,6 +123,26 @@ def test_one_finds_reads_pins_and_forgets(filled: Path, tmp_path: Path) -> None:
         assert memory.status()["counts"]["messages"] == 8
         (receipt,) = memory.erasure.receipts()
         assert receipt.messages == 1 and not receipt.proof.traces
+
+
+def test_what_is_typed_fast_is_text(filled: Path, tmp_path: Path) -> None:
+    with program(filled, tmp_path) as terminal:
+        terminal.until("9 messages")
+        for pause in (0.0, 0.005, 0.03, 0.05):
+            typed = "Ben since:2026-01 cashews"
+            for part in [typed] if not pause else typed:
+                terminal.text(part)
+                time.sleep(pause)
+            terminal.until(lambda screen: "since: 2026-01 ✕" in screen and "Ben cashews" in screen)
+            terminal.keys("C-u")
+            terminal.until("Type to search")
+            terminal.keys("Escape")
+            terminal.until("w Why")
+            terminal.text("x/dog")  # one write: x drops the filters, / goes to the line, the rest is text
+            screen = terminal.until(lambda screen: "dog" in screen and "✕" not in screen)
+            assert "Forgetting" not in screen
+            terminal.keys("C-u")
+            terminal.until("Type to search")
 
 
 def test_a_resize_loses_nothing(filled: Path, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.demo", "f9", "demo", "Demo", "Show sample chats; press again to return to your own.", False),
     Action("app.watch_found", "f8", "watch_found", "Watch", "Import and follow what an empty memory found.", False),
     Action("app.theme", "ctrl+t", "next_theme", "Theme", "Switch to the next theme.", False),
+    Action("app.suspend", "ctrl+z", "suspend_process", "Suspend", "Leave for the shell; 'fg' returns.", False),
     Action("app.quit", "ctrl+q", "quit", "Quit", "Quit. Everything is already stored."),
     Action("recall.search", "slash", "search", "Search", "Go to the search line."),
     Action("recall.open", "enter", "open", "Open", "Open the message in its conversation."),

@@ -18,7 +18,7 @@ from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.dom import DOMNode
 from textual.events import Event as TerminalEvent
-from textual.events import Paste
+from textual.events import Key, Paste
 from textual.reactive import var
 from textual.screen import Screen
 from textual.worker import WorkerFailed
@@ -27,9 +27,10 @@ from appliance.errors import ApplianceError
 from appliance_tui.actions import ActionProvider, bindings
 from appliance_tui.author_colours import name_keys
 from appliance_tui.ingestion import ImportQueue
+from appliance_tui.input_queue import InputHandled, InputQueue
 from appliance_tui.path_input import parse_paths
 from appliance_tui.screens.search import SearchScreen
-from appliance_tui.themes import THEMES, initial_theme
+from appliance_tui.themes import THEMES, initial_theme, line_filters, no_color
 from appliance_tui.widgets.display_text import pluralize
 from appliance_tui.workers import (
     ImportProgressed,
@@ -109,6 +110,8 @@ class ApplianceApp(App[None]):
             owner: the user of the settings.
         """
         super().__init__()
+        self.no_color = no_color()
+        self._filters = line_filters(self._filters)
         self.owner = owner
         self.failure: ApplianceError | None = None
         self._open = open
@@ -119,6 +122,7 @@ class ApplianceApp(App[None]):
             self._open_after_first_frame, partial(self._set_banner, DAEMON_LOST_MESSAGE), partial(self._set_banner, "")
         )
         self.import_queue = ImportQueue(self)
+        self.input_queue = InputQueue(self, self._forward_input)
         self._unsubscribe: Callable[[], None] | None = None
         for known_theme in THEMES:
             self.register_theme(known_theme)
@@ -134,7 +138,12 @@ class ApplianceApp(App[None]):
         return self.user or self.owner
 
     def on_mount(self) -> None:
+        self.app_resume_signal.subscribe(self, self._draw_all)
         begin(self, self._start)
+
+    def _draw_all(self, _: object) -> None:
+        """Draw the whole screen: after a suspension the terminal's is empty."""
+        self.refresh(layout=True)
 
     def mark_drawn(self) -> None:
         self._first_frame_drawn.set()
@@ -244,9 +253,19 @@ class ApplianceApp(App[None]):
         await asyncio.to_thread(self.memory_worker.close)
 
     async def on_event(self, event: TerminalEvent) -> None:
+        """As App.on_event, but keys and pastes wait until those before them are handled."""
+        if isinstance(event, (Key, Paste)) and not event.is_forwarded:
+            await self.input_queue.put(event)
+        else:
+            await super().on_event(event)
+
+    def on_input_handled(self, marker: InputHandled) -> None:
+        self.input_queue.handled(marker)
+
+    async def _forward_input(self, event: TerminalEvent) -> None:
         """Offer to import pasted paths (terminals paste what is dropped on them); else as App.on_event."""
         # The import dialog takes a pasted path as text.
-        if isinstance(event, Paste) and not event.is_forwarded and getattr(self.screen, "PLACE", "") != "offer":
+        if isinstance(event, Paste) and getattr(self.screen, "PLACE", "") != "offer":
             paths = await asyncio.to_thread(parse_paths, event.text)
             if paths:
                 self.offer_import(*paths)

@@ -19,8 +19,6 @@ MIN_CONTRAST = 4.5
 HUES = 12
 """Colours for names: neighbours of more than twelve hues look alike."""
 
-SELECTION_SHARE = 0.2
-"""The share of the primary colour in the background of a selected row; ``search.tcss`` has the same number."""
 
 GLOW_SHARE = 0.22
 """The share of the warning colour in the background of the passage that was found."""
@@ -87,21 +85,24 @@ def readable(colour: Color, backgrounds: Sequence[Color]) -> Color:
 
 def readable_colours(theme: Mapping[str, str]) -> ReadableColours:
     """The colours for a theme's variables, as ``App.theme_variables`` has them."""
-    names = ("primary", "secondary", "accent", "warning", "foreground", "background", "surface")
+    names = (
+        "primary", "secondary", "accent", "warning", "foreground", "background", "surface", "block-cursor-background",
+        "foreground-muted",
+    )  # fmt: skip
     return _readable_colours(tuple(theme[name] for name in names))
 
 
 @lru_cache(8)
 def _readable_colours(theme: tuple[str, ...]) -> ReadableColours:
-    primary, secondary, accent, warning, foreground, background, surface = map(Color.parse, theme)
+    primary, secondary, accent, warning, foreground, background, surface, selected, muted = map(Color.parse, theme)
     glow = background.blend(warning, GLOW_SHARE)
-    backgrounds = (background, surface, background.blend(primary, SELECTION_SHARE), glow)
+    backgrounds = (background, surface, selected, glow)
 
     def hex_of(colour: Color) -> str:
         return readable(colour, backgrounds).hex
 
     return ReadableColours(
-        muted=hex_of(background.blend(foreground, 0.6)),
+        muted=hex_of(muted),
         match=hex_of(warning),
         glow=glow.hex,
         meter=hex_of(accent),

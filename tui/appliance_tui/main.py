@@ -44,6 +44,7 @@ def _run(home: str | None, user: str | None, theme: str | None, on_open: Callabl
     from appliance import config, paths
     from appliance_tui.app import ApplianceApp
     from appliance_tui.keys import resolve_keymap
+    from appliance_tui.terminal_restore import restored_when_killed
 
     location = paths.find_home(home)
     settings = config.load(location)
@@ -55,7 +56,8 @@ def _run(home: str | None, user: str | None, theme: str | None, on_open: Callabl
         owner=settings.user,
     )
     app.user = user
-    app.run()
+    with restored_when_killed():
+        app.run()
     if app.failure is not None:
         raise app.failure
     return app.return_code or 0

@@ -422,7 +422,8 @@ class ConversationScreen(FrameScreen):
         if (id := self.transcript.marked_id) is None:
             return
         with self.appliance.report_errors():
-            files = await self.appliance.memory_worker.run_query(lambda memory: memory.attachments.of_message(id))
+            with self.appliance.input_queue.held():
+                files = await self.appliance.memory_worker.run_query(lambda memory: memory.attachments.of_message(id))
             if not files:
                 self.notify("No file is attached to this message.", timeout=3)
                 return
@@ -445,7 +446,8 @@ class ConversationScreen(FrameScreen):
         if (info := self.info) is None:
             return
         with self.appliance.report_errors():
-            related = await self.appliance.memory_worker.run_query(lambda memory: _related_sessions(memory, info))
+            with self.appliance.input_queue.held():
+                related = await self.appliance.memory_worker.run_query(lambda memory: _related_sessions(memory, info))
             if not related:
                 self.notify("No branches", timeout=3)
                 return

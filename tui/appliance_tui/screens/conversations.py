@@ -270,9 +270,10 @@ class ConversationsScreen(FrameScreen):
     async def action_source(self) -> None:
         user = self.appliance.user
         with self.appliance.report_errors():
-            choices = await self.appliance.memory_worker.run_query(
-                lambda memory: memory.overview.filter_choices(user_id=user)
-            )
+            with self.appliance.input_queue.held():
+                choices = await self.appliance.memory_worker.run_query(
+                    lambda memory: memory.overview.filter_choices(user_id=user)
+                )
             options = [PickerOption("", name, pluralize(count, "message")) for name, count in choices.sources.items()]
             chosen = await self.app.push_screen_wait(PickerScreen("Filter by source", options))
             if chosen is not None:

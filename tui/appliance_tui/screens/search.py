@@ -233,7 +233,8 @@ class SearchScreen(FrameScreen):
 
     @work(exclusive=True, group="filter")
     async def action_filter(self) -> None:
-        choices = await self._load_filter_options()
+        with self.appliance.input_queue.held():
+            choices = await self._load_filter_options()
         chosen = await self.app.push_screen_wait(
             PickerScreen("Filter the search", choices, filters.parse_filter, "A user, source or role; or since 2024-03")
         )

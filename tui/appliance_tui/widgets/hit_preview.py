@@ -35,12 +35,17 @@ class HitPreview(VerticalScroll):
 
     def __init__(self) -> None:
         super().__init__(id="preview", can_focus=False)
+        self._shown: tuple[Hit | None, MessageMatches | None, Mapping[str, str]] = (None, None, {})
+
+    def on_mount(self) -> None:
+        self.app.theme_changed_signal.subscribe(self, lambda _: self.show(*self._shown))
 
     def compose(self) -> ComposeResult:
         yield Static("", id="preview-text", markup=False)
 
     def show(self, hit: Hit | None, matches: MessageMatches | None, people: Mapping[str, str]) -> None:
         """Show a hit with the words that match in it; ``people`` as for ``ReadableColours.of_author``."""
+        self._shown = (hit, matches, people)
         colours = readable_colours(self.app.theme_variables)
         content = Content("") if hit is None else preview_content(hit, matches, colours, people)
         self.query_one("#preview-text", Static).update(content)

@@ -18,7 +18,7 @@ from textual.visual import Visual
 
 Item = TypeVar("Item")
 
-MUTED = "$foreground 60%"
+MUTED = "$foreground-muted"
 """The colour of secondary text: "$text-muted" is for style sheets only, and comes out white in content."""
 
 MARK, NO_MARK = "▸ ", "  "
@@ -54,10 +54,11 @@ class RowList(ScrollView, Generic[Item], can_focus=True):
         scrollbar-size-vertical: 1;
         text-wrap: nowrap;
         text-overflow: ellipsis;
-        & > .rows--marked { background: $panel; }
+        & > .rows--marked { background: $block-cursor-blurred-background; }
         &:focus > .rows--marked {
             background: $block-cursor-background;
             color: $block-cursor-foreground;
+            text-style: $block-cursor-text-style;
         }
     }
     """
@@ -186,7 +187,5 @@ class RowList(ScrollView, Generic[Item], can_focus=True):
         names = ("rows--row", "rows--marked") if marked else ("rows--row",)
         style = self.get_visual_style(*names)
         content = Content.assemble(MARK if marked else NO_MARK, self._render_item(self.items[line], width - len(MARK)))
-        if marked and self.has_focus:
-            content = Content(content.plain)  # colours of parts are unreadable on the selection's background
         strip = Visual.to_strips(self, content, width, 1, style)[0]
         return strip.extend_cell_length(width, style.rich_style).crop(0, width)

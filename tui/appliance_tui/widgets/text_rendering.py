@@ -36,10 +36,7 @@ COLOUR_NAMES = ("foreground", "primary", "secondary", "accent", "warning", "surf
 
 def text_style(width: int, theme: Mapping[str, str], *, markdown: bool = True) -> TextStyle:
     """The style for a theme's variables."""
-    from textual.color import Color
-
-    muted = Color.parse(theme["background"]).blend(Color.parse(theme["foreground"]), 0.6).hex
-    named = {**{name: theme[name] for name in COLOUR_NAMES if name in theme}, "muted": muted}
+    named = {name: theme[name] for name in COLOUR_NAMES if name in theme} | {"muted": theme["foreground-muted"]}
     return TextStyle(width, tuple(named.items()), markdown)
 
 

@@ -1,0 +1,138 @@
+"""Keys and pastes, one at a time: each goes to the widget that the one before left the focus on.
+
+Textual forwards a key to the focused widget before the keys in front of it have had their effect. In a burst such as
+"/dog", the letters then reach the list, where each is a command, and not the line that "/" moves the focus to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from textual.app import App
+from textual.dom import DOMNode
+from textual.events import Event
+from textual.message import Message
+
+MIN_ROUNDS = 2
+"""Times that a marker follows a key from the focused widget up to the app. The first comes after the action of the key,
+the second after what the action posts to the focused widget."""
+
+MAX_ROUNDS = 8
+"""Rounds after which the next key is forwarded although the focus still moves."""
+
+CHECK_SECONDS = 0.2
+"""Seconds between two checks that the widget with the marker still exists: a widget that is removed loses it."""
+
+MAX_WAIT_SECONDS = 5.0
+"""Seconds that a key waits for a widget that handles nothing; then keys are forwarded as Textual does it."""
+
+
+class InputHandled(Message):
+    """The marker behind a key or a paste. It bubbles as they do, so at the app it says that they are handled."""
+
+    def __init__(self, round: int, target: DOMNode) -> None:
+        super().__init__()
+        self.round = round
+        self.target = target
+
+
+class InputQueue:
+    """Forwards keys and pastes in order.
+
+    Args:
+        forward: forwards an event to the focused widget.
+    """
+
+    def __init__(self, app: App[Any], forward: Callable[[Event], Awaitable[None]]) -> None:
+        self._app = app
+        self._forward = forward
+        self._waiting: deque[Event] = deque()
+        self._marker: InputHandled | None = None
+        self._settled_target: DOMNode | None = None
+        self._holds = 0
+        self._watchdog: asyncio.TimerHandle | None = None
+
+    async def put(self, event: Event) -> None:
+        """Forward an event now, or after those that wait."""
+        self._waiting.append(event)
+        await self._continue()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether something typed is not handled yet."""
+        return self._marker is not None or bool(self._waiting)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep what is typed until the block ends: it is meant for the dialog that the block prepares."""
+        self._holds += 1
+        try:
+            yield
+        finally:
+            self._holds -= 1
+            self._app.call_later(self._continue)
+
+    def handled(self, marker: InputHandled) -> None:
+        """Take a marker that has arrived at the app."""
+        if marker is not self._marker:
+            return
+        self._stop_watchdog()
+        target = self._target()
+        if marker.round < MIN_ROUNDS or (target is not marker.target and marker.round < MAX_ROUNDS):
+            self._send_marker(marker.round + 1)
+            return
+        # A change of the focus that is already requested comes first: it waits in the app's own queue.
+        self._app.call_later(self._next_after, marker)
+
+    async def _next_after(self, marker: InputHandled) -> None:
+        if marker is not self._marker:
+            return
+        if self._target() is not marker.target and marker.round < MAX_ROUNDS:
+            self._send_marker(marker.round + 1)
+            return
+        self._marker = None
+        self._settled_target = self._target()
+        await self._continue()
+
+    async def _continue(self) -> None:
+        """Forward the next event unless another is being handled."""
+        if self._marker is not None or self._holds or not self._waiting:
+            return
+        if self._target() is self._settled_target:
+            await self._forward(self._waiting.popleft())
+        # Else something besides a key has moved the focus or opened a screen, which may still be mounting.
+        self._send_marker(1)
+
+    def _target(self) -> DOMNode:
+        if not self._app._screen_stack:  # the app is ending
+            return self._app
+        return self._app.focused or self._app.screen
+
+    def _send_marker(self, round: int) -> None:
+        target = self._target()
+        marker = self._marker = InputHandled(round, target)
+        self._watch_marker(marker, asyncio.get_running_loop().time() + MAX_WAIT_SECONDS)
+        if not target.post_message(marker):
+            self._app.call_later(self.handled, marker)
+
+    def _watch_marker(self, marker: InputHandled, end: float) -> None:
+        loop = asyncio.get_running_loop()
+
+        def check() -> None:
+            if marker is not self._marker:
+                return
+            if marker.target.is_attached and loop.time() < end:
+                self._watchdog = loop.call_later(CHECK_SECONDS, check)
+            else:
+                self._app.call_later(self._next_after, marker)
+
+        self._watchdog = loop.call_later(CHECK_SECONDS, check)
+
+    def _stop_watchdog(self) -> None:
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+            self._watchdog = None
