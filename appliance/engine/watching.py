@@ -2,7 +2,8 @@
 
 A daemon, ``appliance watch`` and the screen may all watch at once: they take part in the same watcher, so that no file
 is read by two at a time. It watches the inbox, the folders of the settings as they are now, and those that its
-subscribers name. What is read of a folder that only others name is not reported to a subscriber.
+subscribers name. A subscriber that names folders hears nothing of those that only others name; one that names none, as
+a daemon does, hears everything.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ class _Subscriber:
     """The folders of which it was said that another watcher reads them."""
 
     def names(self, file: FileReport) -> bool:
-        """Whether a file lies in one of the folders that the request names."""
-        return _lies_in(file, self.folders)
+        """Whether a file lies in one of the folders that the request names, or it names none."""
+        return not self.folders or _lies_in(file, self.folders)
 
     def offer(self, event: WatchEvent) -> None:
         if self.events.qsize() < MAX_QUEUED_REPORTS:
