@@ -94,16 +94,17 @@ def test_a_whole_record_without_the_end_of_its_line_does_not_wait(memory: Applia
     assert (tally.messages, tally.new) == (5, 1)
 
 
-def test_what_was_deleted_meanwhile_comes_back_as_with_a_reading_of_the_whole(
+def test_what_was_deleted_meanwhile_stays_deleted_as_with_a_reading_of_the_whole(
     memory: Appliance, tmp_path: Path
 ) -> None:
     path, logs = tmp_path / f"{SESSION}.jsonl", FollowedLogs()
     followed(memory, path, logs)
     memory.sessions.get(memory.sessions.list()[0].id).delete()
     put(path, line(5))
-    whole = read(memory, path, Scope("other"), FollowedLogs())
     (tally,) = read(memory, path, ME, logs)
-    assert len(whole) == 1 and tally.messages == 5
+    assert (tally.new, tally.forgotten) == (1, 1)
+    (whole,) = read(memory, path, ME, FollowedLogs())
+    assert (whole.new, whole.duplicates, whole.forgotten) == (0, 1, 4)
 
 
 def test_messages_without_ids_are_read_whole(memory: Appliance, tmp_path: Path) -> None:
