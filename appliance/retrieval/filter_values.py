@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from appliance import timestamps
 from appliance.languages import author_questions
@@ -15,6 +16,9 @@ from appliance.types import Filters, Scope
 
 MAX_LISTED_VALUES = 6
 """How many sources a note lists where none is similar."""
+
+_CALENDAR = (timestamps.to_microseconds(datetime.min), timestamps.to_microseconds(datetime.max))
+"""The first and the last moment that can be written as a date."""
 
 
 def resolve_participants(
@@ -109,8 +113,9 @@ def dates_note(db: sqlite3.Connection, filters: Filters) -> str | None:
 
 
 def _moment(microseconds: int) -> str:
-    text = timestamps.from_microseconds(microseconds).strftime("%Y-%m-%d %H:%M")
-    return text.removesuffix(" 00:00")
+    """A bound in UTC; one beyond the calendar, which another zone may name, as the calendar's own."""
+    within = min(max(microseconds, _CALENDAR[0]), _CALENDAR[1])
+    return timestamps.from_microseconds(within).strftime("%Y-%m-%d %H:%M").removesuffix(" 00:00")
 
 
 def _proposal(value: str, known: Iterable[str]) -> str:
