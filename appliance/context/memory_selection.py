@@ -14,9 +14,9 @@ from appliance import timestamps
 from appliance.context import render
 from appliance.context.budget import MIN_SHORTENED_TOKENS, fits, shorten
 from appliance.context.materials import ContextMaterial, ContextPlan, PromptPart, TimelinePosition
-from appliance.formats.placeholders import placeholder_kind
 from appliance.store.scripts import is_question
 from appliance.types import ContextItem, Dropped, Hit, Summary
+from appliance.types.placeholders import placeholder_kind
 
 MIN_MEMORY_TOKENS = 16
 """The tokens of a small memory with its id and author, which bounds how many memories fit into a budget."""

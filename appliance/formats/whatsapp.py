@@ -20,11 +20,11 @@ from appliance.formats import text as texts
 from appliance.formats import whatsapp_words as words
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.people_chats import Participants
-from appliance.formats.placeholders import placeholder_kind
 from appliance.formats.records import counted
 from appliance.formats.text_lines import CP1252_NOTE, collect_lines
 from appliance.formats.whatsapp_lines import MARKS, DateOrderEvidence, HeaderStyle, Order, parse_header
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
+from appliance.types.placeholders import placeholder_kind
 
 _MAX_NAME_CHARACTERS = 80
 _MAX_NOTICE_CHARACTERS = 600

@@ -15,13 +15,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
 
-from appliance.formats.placeholders import MAX_CHARACTERS, placeholder_kind
 from appliance.languages import STOP_WORDS
 from appliance.store import archive, facts, lexical, messages, summaries
 from appliance.store.file_search import TextFinder
 from appliance.store.scripts import split_unspaced
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.types import Echo, EchoKind, Role, Scope
+from appliance.types.placeholders import MAX_CHARACTERS, placeholder_kind
 
 MAX_RARE_MESSAGES = 20
 """A word is rare if no more messages have it, the erased ones not counted."""

@@ -12,11 +12,11 @@ from itertools import islice
 
 import numpy as np
 
-from appliance.formats import placeholders
 from appliance.retrieval.candidates import Candidates
 from appliance.retrieval.confidence import content_words
 from appliance.retrieval.resources import ParsedQuery, SearchResources
 from appliance.store import lexical, messages
+from appliance.types import placeholders
 
 LOOKUP_ROWS = 500
 """How many messages are looked up at once."""

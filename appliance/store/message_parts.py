@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, get_args
 
 from appliance.errors import UsageError
-from appliance.formats import placeholders as app_placeholders
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, placeholders
 from appliance.types import AttachmentKind, Contained
+from appliance.types import placeholders as app_placeholders
 
 
 class _Written(Protocol):

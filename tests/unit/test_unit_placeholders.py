@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from appliance.formats.placeholders import omitted_file, placeholder_kind
+from appliance.types.placeholders import omitted_file, placeholder_kind
 
 
 @pytest.mark.parametrize(
