@@ -31,8 +31,14 @@ REJECTED = """
 include-path-regex = "^/v1/facts/"
 [operations.checks]
 ensure_resource_availability.enabled = false
+
+[[operations]]
+include-path = "/v1/import"
+[operations.checks]
+positive_data_acceptance.enabled = false
 """
-"""What a person added by hand and rejects is gone; the tool expects that of a DELETE only."""
+"""What a person added by hand and rejects is gone; the tool expects that of a DELETE only. And any bytes may be sent as
+an import, of which nothing may be readable: that is 422."""
 
 PATIENCE = 900
 """Seconds that the long run may take."""

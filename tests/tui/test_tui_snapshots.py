@@ -1,7 +1,7 @@
 """How every screen looks, with the clock and the cursor standing still.
 
 Every screen and dialog is drawn in every theme, at the smallest size and at a large one. Most are slow tests: in the
-quick run a few stand for all.
+quick run a few stand for all, and what differs from two others in nothing is a campaign.
 
 ``pytest tests/tui/test_tui_snapshots.py -m '' --snapshot-update`` draws them anew; look at what changed before it is
 kept.
@@ -43,6 +43,10 @@ def looks() -> Iterator[ParameterSet]:
             [("small", "dark")] if scene in STATES else product(SIZES, ("dark", "light", "contrast", "plain"))
         ):
             marks = [] if (scene, size, theme) in QUICK else [pytest.mark.slow]
+            if (
+                size == "large" and theme != "dark"
+            ):  # the layout is that of the dark one, the colours those of the small
+                marks.append(pytest.mark.campaign)
             yield pytest.param(scene, size, theme, id=f"{scene}-{size}-{theme}", marks=marks)
 
 
