@@ -433,6 +433,8 @@ def _with_known_ids(
 ) -> list[MessageInsert]:
     """The messages of one session in a batch, with the ids of stored ones that have another name for their author."""
     progress = batch.progress_by_session[key]
+    if not progress.has_generated_ids:
+        return incoming
     others = {one.record.external_id for one in batch.progress_by_session.values() if one is not progress}
     format = progress.record.format or tally.format or ""
     scope = _owner(progress.record, context)
