@@ -10,7 +10,7 @@ from appliance.store.lexical import fold_marks, stem
 from appliance.store.scripts import UNSPACED
 
 MAX_PLACES = 200
-"""How many places in a text are found: of a message of megabytes nobody reads more."""
+"""How many places in a text are found, so that a message of megabytes costs no more than a short one."""
 
 _WORD = re.compile(rf"(?:(?![{UNSPACED}_])[\w\u0300-\u036f])+")  # with marks that are not composed
 _IS_UNSPACED = re.compile(f"[{UNSPACED}]")

@@ -21,7 +21,7 @@ from appliance.timestamps import now
 from appliance.types import Identity, Scope
 
 MIN_CALLED_CHARACTERS = 2
-"""A question names nobody by a single letter."""
+"""A single letter in a question is no name."""
 
 CONTACTS = "contacts"
 """The source of address-book entries."""

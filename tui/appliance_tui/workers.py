@@ -69,7 +69,7 @@ class MemoryWorker:
     """An open memory behind a pool of threads.
 
     A query that fails because the daemon is gone waits until the daemon is back and runs again. A command is not
-    repeated: nobody but the person knows whether it should be.
+    repeated: only the person knows whether it should be.
 
     Args:
         open: opens the memory, at the first call, on a thread of the pool.

@@ -20,7 +20,7 @@ from appliance.store.people import Node, PersonDecision
 from appliance.store.profiles import AuthorUse, Profile
 
 FORMATS_THAT_GUESS = frozenset({"whatsapp"})
-"""Formats that state nobody's account: whose the export is follows from the name of its file."""
+"""Formats that name no account: the name of the file tells whose export it is."""
 
 MAX_COMPARED_NAMES = 40
 """Names of one person that are compared with those of another."""
