@@ -38,7 +38,7 @@ TYPING_PAUSE_SECONDS = 0.015
 """Seconds without a key before a search: a held key repeats every 0.03, a quick typist types every 0.1."""
 
 COUNT_DELAY_SECONDS = 0.4
-"""Seconds after the hits before all of them are counted: counting takes as long as a search, and must not delay the next key."""
+"""Seconds after the hits before all of them are counted: that takes as long as a search, and delays no key then."""
 
 PREVIEW_COLUMNS = 110
 """Columns from which the selected hit is shown beside the list."""
