@@ -23,6 +23,10 @@ EVENTS_RETRY = 1.0
 EVENTS_FAREWELL = 1.0
 """Seconds that a closing memory waits for each listener to hear the rest."""
 
+SIGNAL_CHECK_SECONDS = 1.0
+"""Seconds after which a waiting watcher lets signal handlers run. Python runs them on the main thread only, and the
+system may deliver a signal to another thread, which does not wake that one."""
+
 
 class Events:
     """What happens in a memory. Safe to use from several threads."""
@@ -129,7 +133,7 @@ class Watcher:
         current.begin(lambda: self._transport.send(request))
         try:
             # What was read before ``stop`` is reported still.
-            while (event := current.events.get()) is not None:
+            while (event := current.next_event()) is not None:
                 if isinstance(event, BaseException):
                     raise event
                 if event.report is not None:
@@ -153,6 +157,12 @@ class _WatchRun:
         self.events: queue.SimpleQueue[WatchEvent | BaseException | None] = queue.SimpleQueue()
         self._stream: Stream[WatchEvent] | None = None
         self._ended = False
+
+    def next_event(self) -> WatchEvent | BaseException | None:
+        """Wait for the next event; None is the end."""
+        while True:
+            with suppress(queue.Empty):
+                return self.events.get(timeout=SIGNAL_CHECK_SECONDS)
 
     def begin(self, open: Callable[[], Stream[WatchEvent]]) -> None:
         threading.Thread(target=self._read, args=(open,), name="appliance-watcher", daemon=True).start()
