@@ -103,6 +103,10 @@ CASES: Sequence[Case] = (
     case("export", r.ExportRequest()),
     case("export of nobody", r.ExportRequest(user_id="nobody")),
     case("markdown", r.ExportMarkdownRequest()),
+    case("html", r.ExportHtmlRequest()),
+    case("export of some", r.ExportRequest(ids=("m2", "s1"))),
+    case("markdown of some", r.ExportMarkdownRequest(ids=("harbour-2", "m1"))),
+    case("html of nothing", r.ExportHtmlRequest(ids=("m9999",))),
     # sessions
     case("create", r.CreateSessionRequest(title="Trip", external_id="trip", metadata={"a": [1, "ü"]})),
     case("create badly", r.CreateSessionRequest(ttl=-1)),
