@@ -20,6 +20,7 @@ from appliance.requests.facts import (
     AddFactRequest,
     ConfirmFactRequest,
     CorrectFactRequest,
+    DecideFactRequest,
     FactHistoryRequest,
     FactRequest,
     ListFactsRequest,
@@ -27,6 +28,7 @@ from appliance.requests.facts import (
     ProfileRequest,
     RejectFactRequest,
     ReviewFactsRequest,
+    UndoFactRequest,
 )
 from appliance.requests.index import ClaimIndexRequest, IndexStatusRequest, MoveIndexRequest
 from appliance.requests.ingestion import (
@@ -140,6 +142,7 @@ __all__ = [
     "CorrectFactRequest",
     "CountsRequest",
     "CreateSessionRequest",
+    "DecideFactRequest",
     "DeleteSessionRequest",
     "DiscoverRequest",
     "EmbedRequest",
@@ -215,6 +218,7 @@ __all__ = [
     "SummaryStateRequest",
     "TagSessionRequest",
     "TimelineRequest",
+    "UndoFactRequest",
     "UndoPeopleRequest",
     "UnpinRequest",
     "UnpinSessionRequest",

@@ -84,6 +84,8 @@ from appliance.types.statistics import Anniversary, Statistics, StatisticsRow, S
 from appliance.types.stored import (
     Event,
     Fact,
+    FactChange,
+    FactDecision,
     Importance,
     Message,
     MessageVersion,
@@ -148,6 +150,8 @@ __all__ = [
     "ErasureReport",
     "Event",
     "Fact",
+    "FactChange",
+    "FactDecision",
     "FactKind",
     "FactState",
     "Fidelity",
