@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from appliance.errors import IncompleteExport
 from appliance.paths import sync_folder
 
 if TYPE_CHECKING:
@@ -60,6 +61,24 @@ def export_chunks(
     encode = msgspec.json.Encoder().encode
     for line in memory.export(user_id=user_id, state=state, ids=ids):
         yield encode(line) + b"\n"
+
+
+class ReadableChunks:
+    """The chunks of an export up to its end; ``error`` then says which messages are damaged, if any."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self.error: IncompleteExport | None = None
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._chunks
+        except IncompleteExport as error:
+            self.error = error
+
+    def raise_if_incomplete(self) -> None:
+        if self.error is not None:
+            raise self.error
 
 
 def write_export(target: Path, chunks: Iterable[bytes], *, overwrite: bool) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ import typer
 from appliance import export_files
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
-from appliance.errors import IncompleteExport, UsageError
+from appliance.errors import UsageError
 
 
 def show(
@@ -121,7 +121,9 @@ def export(
     target = None if file == "-" else _writable_target(file, force)
     with options.open_to_read(home, "export", reveal=not mask_secrets) as memory:
         state = format == "jsonl" and not (ids or messages_only or mask_secrets)
-        chunks = _ReadableChunks(export_files.export_chunks(memory, format, user, ids=ids or (), state=state))
+        chunks = export_files.ReadableChunks(
+            export_files.export_chunks(memory, format, user, ids=ids or (), state=state)
+        )
         if target is None:
             sys.stdout.buffer.writelines(chunks)
             sys.stdout.buffer.flush()
@@ -136,24 +138,6 @@ def export(
     if chunks.error is not None:
         output.say_error(str(chunks.error), chunks.error.hint)
         raise typer.Exit(chunks.error.exit_code)
-
-
-class _ReadableChunks:
-    """The chunks of an export up to its end; ``error`` then says which messages are damaged, if any."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self.error: IncompleteExport | None = None
-
-    def __iter__(self) -> Iterator[bytes]:
-        try:
-            yield from self._chunks
-        except IncompleteExport as error:
-            self.error = error
-
-    def raise_if_incomplete(self) -> None:
-        if self.error is not None:
-            raise self.error
 
 
 def _writable_target(file: str, force: bool) -> Path:

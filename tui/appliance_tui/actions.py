@@ -43,6 +43,7 @@ PLACES: dict[str, str] = {
     "offer": "Importing files",
     "vitals": "Vitals",
     "forget": "Forgetting messages",
+    "export": "Exporting",
 }
 """Where actions apply, in the order of the help."""
 
@@ -60,6 +61,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find an action by name."),
     Action("app.demo", "f9", "demo", "Demo", "Show sample chats; press again to return to your own.", False),
     Action("app.watch_found", "f8", "watch_found", "Watch", "Import and follow what an empty memory found.", False),
+    Action("app.undo", "u", "undo", "Undo", "Take back your last pin, decision about a fact, title or tag.", False),
     Action("app.theme", "ctrl+t", "next_theme", "Theme", "Switch to the next theme.", False),
     Action("app.suspend", "ctrl+z", "suspend_process", "Suspend", "Leave for the shell; 'fg' returns.", False),
     Action("app.quit", "ctrl+q", "quit", "Quit", "Quit. Everything is already stored."),
@@ -69,21 +71,72 @@ ACTIONS: tuple[Action, ...] = (
     Action("recall.why_not", "W", "why_not", "Why not", "Why a given message did not match.", False),
     Action("recall.filter", "f", "filter", "Filter", "Filter by user, source, role or time."),
     Action("recall.sort", "s", "sort", "Sort", "Best hits first, or the newest."),
-    Action("recall.clear", "x", "clear_filters", "Clear filters", "Clear all filters.", False),
+    Action("recall.clear", "X", "clear_filters", "Clear filters", "Clear all filters.", False),
     Action("recall.copy", "y", "copy", "Copy", "Copy the whole message."),
     Action("recall.pin", "p", "pin", "Pin", "Pin or unpin the message."),
     Action("recall.forget", "d", "forget", "Forget", "Erase the message for good, after a preview."),
     Action("recall.source", "o", "source", "Source", "Open the file that the message came from.", False),
+    Action(
+        "recall.select", "space", "select", "Select", "Select the message or unselect it, for pins, exports and more."
+    ),
+    Action("recall.extend", "shift+down", "extend(1)", "Select on", "Select this message and the next one.", False),
+    Action(
+        "recall.extend_back", "shift+up", "extend(-1)", "Select back", "Select this message and the one before.", False
+    ),
+    Action("recall.unselect", "escape", "unselect", "Unselect", "Clear the selection.", False),
+    Action("recall.export", "x", "export", "Export", "Save the message or all selected ones: Markdown, HTML, JSONL."),
+    Action("recall.editor", "e", "editor", "Editor", "Read the message in $EDITOR, or all selected ones.", False),
+    Action("recall.tags", "t", "tags", "Tags", "Tag the conversation, or all selected ones.", False),
     Action("conversations.read", "enter", "read", "Read", "Read the conversation."),
     Action("conversations.title", "slash", "title", "Titles", "Filter by words in the title."),
     Action("conversations.sort", "s", "sort", "Sort", "Sort by last message, start, title, length or importance."),
     Action("conversations.reverse", "S", "reverse", "Reverse", "Reverse the order.", False),
     Action("conversations.source", "f", "source", "Source", "Filter by source."),
     Action("conversations.pinned", "P", "pinned", "Pinned", "Show only pinned conversations, or all."),
-    Action("conversations.clear", "x", "clear", "All", "Clear all filters.", False),
+    Action("conversations.clear", "X", "clear", "All", "Clear all filters.", False),
     Action("conversations.pin", "p", "pin", "Pin", "Pin or unpin the conversation."),
     Action("conversations.rename", "r", "rename", "Rename", "Change the title; imports no longer replace it."),
     Action("conversations.forget", "d", "forget", "Forget", "Erase the conversation for good, after a preview."),
+    Action(
+        "conversations.select",
+        "space",
+        "select",
+        "Select",
+        "Select the conversation or unselect it, for pins, exports and more.",
+    ),
+    Action(
+        "conversations.extend",
+        "shift+down",
+        "extend(1)",
+        "Select on",
+        "Select this conversation and the next one.",
+        False,
+    ),
+    Action(
+        "conversations.extend_back",
+        "shift+up",
+        "extend(-1)",
+        "Select back",
+        "Select this conversation and the one before.",
+        False,
+    ),
+    Action("conversations.unselect", "escape", "unselect", "Unselect", "Clear the selection.", False),
+    Action(
+        "conversations.export",
+        "x",
+        "export",
+        "Export",
+        "Save the conversation or all selected ones: Markdown, HTML, JSONL.",
+    ),
+    Action(
+        "conversations.editor",
+        "e",
+        "editor",
+        "Editor",
+        "Read the conversation in $EDITOR, or all selected ones.",
+        False,
+    ),
+    Action("conversations.tags", "t", "tags", "Tags", "Tag the conversation, or all selected ones.", False),
     Action("conversations.down", "down,j", "move(1)", "Down", "Next conversation.", False),
     Action("conversations.up", "up,k", "move(-1)", "Up", "Previous conversation.", False),
     Action("conversations.page_down", "pagedown,ctrl+f", "page(1)", "Page down", "One screen down.", False),
@@ -102,7 +155,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("reading.next_day", "right_curly_bracket", "day(1)", "Next day", "Start of the next day.", False),
     Action("reading.previous_day", "left_curly_bracket", "day(-1)", "Previous day", "Start of the day before.", False),
     Action("reading.date", "g", "date", "Date", "Go to a year, a month or a day."),
-    Action("reading.fold", "enter,space", "fold", "Unfold", "Unfold or fold a long message."),
+    Action("reading.fold", "enter,tab", "fold", "Unfold", "Unfold or fold a long message."),
     Action("reading.find", "slash", "find", "Find", "Find words in this conversation."),
     Action("reading.next_found", "n", "found(1)", "Next match", "Next match of the words.", False),
     Action("reading.previous_found", "N", "found(-1)", "Previous match", "Previous match of the words.", False),
@@ -114,6 +167,16 @@ ACTIONS: tuple[Action, ...] = (
     Action("reading.attachments", "o", "attachments", "Files", "Open a file that is attached to the message.", False),
     Action("reading.branches", "b", "branches", "Branches", "Go to the parent conversation or to a branch."),
     Action("reading.raw", "m", "raw", "As written", "Show Markdown as written, or formatted.", False),
+    Action(
+        "reading.select", "space", "select", "Select", "Select the message or unselect it, for pins, exports and more."
+    ),
+    Action("reading.extend", "shift+down", "extend(1)", "Select on", "Select this message and the next one.", False),
+    Action(
+        "reading.extend_back", "shift+up", "extend(-1)", "Select back", "Select this message and the one before.", False
+    ),
+    Action("reading.export", "x", "export", "Export", "Save the message or all selected ones: Markdown, HTML, JSONL."),
+    Action("reading.editor", "e", "editor", "Editor", "Read the conversation in $EDITOR, or what is selected.", False),
+    Action("reading.tags", "t", "tags", "Tags", "Tag the conversation, or all selected ones.", False),
     Action("why.close", "escape,w,q", "dismiss", "Close", "Back to the results."),
     Action("inbox.retry", "enter", "retry", "Retry", "Import the file again; known messages are skipped."),
     Action("inbox.retry_all", "R", "retry_all", "Retry all", "Import all failed and partly read files again.", False),
@@ -154,6 +217,19 @@ ACTIONS: tuple[Action, ...] = (
     Action("memory.importance", "i", "importance", "Importance", "Importance of the selected message."),
     Action("memory.pin", "p", "pin", "Pin", "Pin or unpin the selected message."),
     Action("memory.forget", "d", "forget", "Forget", "Erase the selected message, or others, for good."),
+    Action(
+        "memory.select", "space", "select", "Select", "Select the entry or unselect it, for pins, exports and more."
+    ),
+    Action("memory.extend", "shift+down", "extend(1)", "Select on", "Select this entry and the next one.", False),
+    Action(
+        "memory.extend_back", "shift+up", "extend(-1)", "Select back", "Select this entry and the one before.", False
+    ),
+    Action("memory.unselect", "escape", "unselect", "Unselect", "Clear the selection.", False),
+    Action("memory.export", "x", "export", "Export", "Save the entry or all selected ones: Markdown, HTML, JSONL."),
+    Action("memory.editor", "e", "editor", "Editor", "Read the entry in $EDITOR, or all selected ones.", False),
+    Action("export.close", "escape", "dismiss", "Close", "Close without saving."),
+    Action("export.format", "down", "format(1)", "Format", "Next format."),
+    Action("export.format_back", "up", "format(-1)", "Format back", "Previous format.", False),
     Action("forget.close", "escape", "close", "Close", "Close; nothing changes before you confirm."),
     Action("forget.receipts", "ctrl+r", "receipts", "Receipts", "Receipts of earlier erasures."),
 )

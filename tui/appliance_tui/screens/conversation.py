@@ -18,16 +18,19 @@ from textual.content import Content
 from textual.widgets import Static
 
 from appliance.errors import NotFound
+from appliance_tui.branches import choose_branch
 from appliance_tui.conversation_search import ConversationSearch, FoundBatch, query_search, typed_search
-from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import open_file
 from appliance_tui.screens.picker import PickerOption, PickerScreen
+from appliance_tui.selecting import SelectingScreen
 from appliance_tui.throughput import format_bytes
+from appliance_tui.undo import toggle_pins
 from appliance_tui.widgets.conversation_layout import ConversationLayout, build_layout
 from appliance_tui.widgets.display_text import day, one_line, pluralize
 from appliance_tui.widgets.hit_preview import found_passage
 from appliance_tui.widgets.match_highlights import words_pattern
 from appliance_tui.widgets.prompt_line import QuestionLine
+from appliance_tui.widgets.selectable_transcript import SelectableTranscript
 from appliance_tui.widgets.summary_panel import SummaryPanel, message_links
 from appliance_tui.widgets.transcript import TranscriptView
 from appliance_tui.workers import MemoryChanged, begin, show_errors
@@ -48,7 +51,7 @@ GONE_NOTICE = "This conversation no longer exists."
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 
 
-class ConversationScreen(FrameScreen):
+class ConversationScreen(SelectingScreen):
     """One conversation."""
 
     CSS_PATH = "conversation.tcss"
@@ -78,7 +81,7 @@ class ConversationScreen(FrameScreen):
         with Container(id="reading-split"):
             yield SummaryPanel(id="summary")
             with Vertical(id="reading-text"):
-                yield TranscriptView(id="transcript")
+                yield SelectableTranscript(id="transcript")
         yield QuestionLine(id="reading-ask")
         yield Static("Loading …", id="reading-note", markup=False)
 
@@ -89,8 +92,12 @@ class ConversationScreen(FrameScreen):
         begin(self, self._load, "open")
 
     @property
-    def transcript(self) -> TranscriptView:
-        return self.query_one(TranscriptView)
+    def transcript(self) -> SelectableTranscript:
+        return self.query_one(SelectableTranscript)
+
+    @property
+    def selectable(self) -> SelectableTranscript:
+        return self.transcript
 
     def _show_people(self, name_keys: Mapping[str, str]) -> None:
         self.transcript.name_keys = name_keys
@@ -131,7 +138,7 @@ class ConversationScreen(FrameScreen):
         )
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
-        if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed"):
+        if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed", "undone"):
             self._schedule_refresh()
 
     def on_screen_resume(self) -> None:
@@ -158,6 +165,7 @@ class ConversationScreen(FrameScreen):
                 self._show_title()
                 self._set_matches([])
                 self.transcript.replace_layout(layout)
+                self.transcript.keep_selected(layout.index_by_id)
                 if self._search_in is not None:
                     self._begin_search(self._search_in, goes_to_first=False)
             if summary != self.query_one(SummaryPanel).summary:
@@ -201,7 +209,10 @@ class ConversationScreen(FrameScreen):
         else:  # how one goes on comes first: a narrow screen cuts the end
             hit_text = f"hit {results.position + 1:,} of {results.total:,}  ] next, [ previous"
             parts = [hit_text if results.total > 1 else "", match_text, *parts]
-        self._show_note(" · ".join(filter(None, parts)))
+        self._show_note(" · ".join(filter(None, (self.selection_note(), *parts))))
+
+    def show_selection(self) -> None:
+        self._show_position()
 
     def _match_text(self, search: ConversationSearch, mark: int) -> str:
         words = f"“{one_line(search.text)}”"
@@ -217,7 +228,10 @@ class ConversationScreen(FrameScreen):
         self._show_note(event.text)
 
     def action_back(self) -> None:
-        """End a search that was typed here, or close the conversation."""
+        """Clear the selection, else end a search that was typed here, else close the conversation."""
+        if len(self.selection):
+            self.transcript.clear_selection()
+            return
         if self._search_in is None or not self._search_in.is_typed:
             self.dismiss()
             return
@@ -400,21 +414,30 @@ class ConversationScreen(FrameScreen):
                 self.notify(f"Copied {pluralize(len(message.text), 'character')}", timeout=2)
 
     def action_pin(self) -> None:
-        if (id := self.transcript.marked_id) is not None:
-            pinned = self.transcript.is_pinned(self.transcript.mark)
-            begin(self, partial(self._pin, id, not pinned), "pin")
+        if ids := self.target_ids():
+            begin(self, partial(self._pin, ids), "pin")
 
-    async def _pin(self, id: str, pinned: bool) -> None:
+    async def _pin(self, ids: Sequence[str]) -> None:
         with self.appliance.report_errors():
-            done = await self.appliance.memory_worker.run_command(
-                lambda memory: memory.pin(id) if pinned else memory.unpin(id)
-            )
-            self.transcript.set_pinned(id, done.pinned)
-            self.notify("Pinned" if done.pinned else "Unpinned", timeout=2)
+            await self.appliance.make_change(partial(toggle_pins, ids=ids))
+            self._schedule_refresh()
 
     def action_forget(self) -> None:
-        if (id := self.transcript.marked_id) is not None:
-            self.appliance.forget(id)
+        if ids := self.target_ids():
+            self.appliance.forget(*ids)
+
+    def action_tags(self) -> None:
+        self.appliance.tag([self.session_id])
+
+    def action_editor(self) -> None:
+        """Read the selected messages in an editor, else the conversation, at the current message."""
+        layout = self.transcript.conversation_layout
+        if layout is None or not len(layout):
+            return
+        if len(self.selection):
+            super().action_editor()
+        else:
+            self.appliance.read_in_editor([self.session_id], self.transcript.mark)
 
     @work(exclusive=True, group="attachments")
     async def action_attachments(self) -> None:
@@ -443,33 +466,9 @@ class ConversationScreen(FrameScreen):
 
     @work(exclusive=True, group="branches")
     async def action_branches(self) -> None:
-        if (info := self.info) is None:
-            return
-        with self.appliance.report_errors():
-            with self.appliance.input_queue.held():
-                related = await self.appliance.memory_worker.run_query(lambda memory: _related_sessions(memory, info))
-            if not related:
-                self.notify("No branches", timeout=3)
-                return
-            options = [
-                PickerOption(
-                    "parent" if other.id == info.branch_of else "branch",
-                    one_line(other.title or other.external_id),
-                    f"{other.id} · {pluralize(other.messages, 'own message')} · {day(other.last_at)}",
-                )
-                for other in related
-            ]
-            chosen = await self.app.push_screen_wait(PickerScreen("Branches", options))
-            if chosen is not None:
-                other = related[options.index(chosen)]
-                self.appliance.read(other.id, other.branch_at if other.branch_of == info.id else info.branch_at)
-
-
-def _related_sessions(memory: Appliance, info: SessionInfo) -> list[SessionInfo]:
-    """A conversation's parent and its branches."""
-    parents = [memory.sessions.info(info.branch_of)] if info.branch_of else []
-    local_sessions = memory.sessions.list(user_id=info.user_id, namespace=info.namespace, sources=("local",))
-    return [*parents, *(branch for branch in local_sessions if branch.branch_of == info.id)]
+        if self.info is not None:
+            with self.appliance.report_errors():
+                await choose_branch(self.appliance, self.info)
 
 
 def _file_note(file: Attachment) -> str:

@@ -16,8 +16,9 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from appliance_tui.frame import FrameScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
+from appliance_tui.selecting import SelectingScreen
+from appliance_tui.undo import Change, rename_session, toggle_session_pins
 from appliance_tui.widgets.display_text import one_line, pluralize, sanitize, time_of
 from appliance_tui.widgets.prompt_line import QuestionLine
 from appliance_tui.widgets.session_list import SessionList, session_details
@@ -94,7 +95,7 @@ class ConversationListing:
     next_cursor: str | None = None
 
 
-class ConversationsScreen(FrameScreen):
+class ConversationsScreen(SelectingScreen):
     """The list of conversations and a preview."""
 
     CSS_PATH = "conversations.tcss"
@@ -120,16 +121,26 @@ class ConversationsScreen(FrameScreen):
         self._loading_more = False
         self._is_loaded = False
         self._previous_title = ""
-        self.watch(self.app, "user", self._reload, init=False)
+        self.watch(self.app, "user", self._user_changed, init=False)
         self._reload()
 
     @property
     def sessions(self) -> SessionList:
         return self.query_one(SessionList)
 
-    def watch_view(self) -> None:
+    @property
+    def selectable(self) -> SessionList:
+        return self.sessions
+
+    def watch_view(self, before: ConversationView, view: ConversationView) -> None:
         if self.is_mounted:
+            if replace(before, sort=view.sort, reverse=view.reverse) != view:
+                self.sessions.clear_selection()  # what is selected might not be seen any more
             self._reload()
+
+    def _user_changed(self) -> None:
+        self.sessions.clear_selection()
+        self._reload()
 
     def _reload(self) -> None:
         """Load the list from its start."""
@@ -161,14 +172,19 @@ class ConversationsScreen(FrameScreen):
     def _show(self, *, keep_mark: bool) -> None:
         self._is_loaded = True
         self.sessions.show([*self.listing.sessions, *self.listing.ancestors], keep_mark=keep_mark)
+        self.show_selection()
+
+    def show_selection(self) -> None:
+        """Say how many conversations there are, and how many are selected."""
         count = len(self.listing.sessions)
         if not count:
             self._show_note(
-                "No conversations match. Press x to clear the filters." if self.view.is_filtered else EMPTY_HINT
+                "No conversations match. Press X to clear the filters." if self.view.is_filtered else EMPTY_HINT
             )
         else:
             more = ", more as you scroll" if self.listing.next_cursor else ""
-            self._show_note(pluralize(count, "conversation") + more)
+            note = self.selection_note()
+            self._show_note(f"{note} · " * bool(note) + pluralize(count, "conversation") + more)
 
     @on(SessionList.NearEnd)
     def _near_end(self) -> None:
@@ -177,8 +193,9 @@ class ConversationsScreen(FrameScreen):
             begin(self, self._load_more, "more")
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
-        if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed"):
+        if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed", "undone"):
             self._schedule_refresh()
+            self.drop_missing()
 
     def on_screen_resume(self) -> None:
         if self._is_loaded:
@@ -297,7 +314,7 @@ class ConversationsScreen(FrameScreen):
     def _rename_answered(self, event: QuestionLine.Answered) -> None:
         purpose, _, id = event.about.partition(" ")
         if purpose == "rename":
-            begin(self, partial(self._change, lambda memory: memory.sessions.get(id).rename(event.text)), "do")
+            begin(self, partial(self._change, partial(rename_session, id=id, title=event.text)), "do")
 
     @on(QuestionLine.Cancelled)
     def _restore_title(self, event: QuestionLine.Cancelled) -> None:
@@ -305,24 +322,19 @@ class ConversationsScreen(FrameScreen):
             self.view = replace(self.view, title=self._previous_title)
 
     def action_pin(self) -> None:
-        if (info := self.sessions.marked) is None:
-            return
-
-        def pin(memory: Appliance) -> None:
-            session = memory.sessions.get(info.id)
-            session.unpin() if info.pinned else session.pin()
-
-        begin(self, partial(self._change, pin, "Unpinned" if info.pinned else "Pinned"), "do")
+        if ids := self.target_ids():
+            begin(self, partial(self._change, partial(toggle_session_pins, ids=ids)), "do")
 
     def action_forget(self) -> None:
-        if (info := self.sessions.marked) is not None:
-            self.appliance.forget(info.id)
+        if ids := self.target_ids():
+            self.appliance.forget(*ids)
 
-    async def _change(self, work: Callable[[Appliance], None], notice: str = "") -> None:
+    def action_tags(self) -> None:
+        self.appliance.tag(self.target_ids())
+
+    async def _change(self, change: Callable[[Appliance], Change]) -> None:
         with self.appliance.report_errors():
-            await self.appliance.memory_worker.run_command(work)
-            if notice:
-                self.notify(notice, timeout=2)
+            await self.appliance.make_change(change)
             await self._load_list(keep_mark=True)
 
 
