@@ -152,7 +152,7 @@ def markdown(db: sqlite3.Connection, user_id: str | None, ids: Sequence[str] = (
     for row, info in readable_messages(db, user_id, ids):
         if info.id != current_session:
             current_session = info.id
-            yield f"# {info.title or info.external_id}\n\n_{describe_session(info)}_\n\n"
+            yield f"# {info.title or info.external_id}\n\n_{describe_session(info, ids)}_\n\n"
         who = row.author or row.role
         when = f" · {time_text(row)}" if row.sent_at else ""
         if row.conversational:
@@ -162,10 +162,11 @@ def markdown(db: sqlite3.Connection, user_id: str | None, ids: Sequence[str] = (
             yield f"> **{who}** ({row.role}){when}\n>\n{quoted}\n\n"
 
 
-def describe_session(info: SessionInfo) -> str:
-    """The format and the size of a session: "whatsapp, 12 messages"."""
+def describe_session(info: SessionInfo, ids: Sequence[str]) -> str:
+    """The format and the size of a session: "whatsapp, 12 messages", with a word if ``ids`` name only some of them."""
     count = info.messages + info.shared
-    return f"{info.format}, {count} message{'' if count == 1 else 's'}"
+    some = "some of " if ids and not {info.id, info.external_id} & {*ids} else ""
+    return f"{info.format}, {some}{count} message{'' if count == 1 else 's'}"
 
 
 def time_text(row: MessageRow) -> str:

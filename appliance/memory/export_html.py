@@ -57,7 +57,7 @@ def html(db: sqlite3.Connection, user_id: str | None, ids: Sequence[str] = ()) -
         for row, info in readable_messages(db, user_id, ids):
             if info.id != current_session:
                 current_session = info.id
-                yield _heading(info)
+                yield _heading(info, ids)
             yield _article(row)
     except GeneratorExit:
         raise
@@ -67,8 +67,8 @@ def html(db: sqlite3.Connection, user_id: str | None, ids: Sequence[str] = ()) -
     yield _END
 
 
-def _heading(info: SessionInfo) -> str:
-    title, about = escape(info.title or info.external_id), escape(describe_session(info))
+def _heading(info: SessionInfo, ids: Sequence[str]) -> str:
+    title, about = escape(info.title or info.external_id), escape(describe_session(info, ids))
     return f'<h1 dir="auto">{title}</h1>\n<p>{about}</p>\n'
 
 

@@ -172,7 +172,9 @@ def test_the_help_says_how(home: Path) -> None:
 
 def test_settings_are_read_and_listed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home.mkdir()
-    (home / "config.toml").write_text('[tui]\ntheme = "light"\n[tui.keys]\n"recall.pin" = "ctrl+b"\nrecall.why = "ctrl+e"\n')
+    (home / "config.toml").write_text(
+        '[tui]\ntheme = "light"\n[tui.keys]\n"recall.pin" = "ctrl+b"\nrecall.why = "ctrl+e"\n'
+    )
     monkeypatch.setenv("APPLIANCE_TUI_MOTION", "false")
     settings, origins = config.load_with_origins(Home(home))
     assert (settings.tui.theme, settings.tui.motion) == ("light", False)

@@ -79,7 +79,7 @@ else:
 
 class SelectableRows(_Mixed):
     """What a list has in common with others whose rows can be selected: mixed into a widget, which says what its rows
-    are. Ctrl+click selects a row, shift+click all from the current one on."""
+    are, and hands its clicks and lines on. Ctrl+click selects a row, shift+click all from the current one on."""
 
     rows_selectable = True
 
@@ -159,21 +159,22 @@ class SelectableRows(_Mixed):
         self.refresh()
         self.post_message(SelectionChanged())
 
-    def on_click(self, event: events.Click) -> None:
-        """Select by the mouse with ctrl or shift; other clicks are for the list itself."""
+    # --- what a subclass calls ------------------------------------------------------------------------
+
+    def select_by_mouse(self, event: events.Click) -> bool:
+        """Select by a click with ctrl or shift; False for another click."""
         offset = event.get_content_offset(self)
         if not self.rows_selectable or not (event.ctrl or event.shift) or offset is None:
-            return
-        event.prevent_default()
+            return False
         if (row := self.row_at(offset.y + round(self.scroll_y))) is not None:
             if event.shift:
                 self.select_to(row)
             else:
                 self.toggle_row(row)
+        return True
 
-    def render_line(self, y: int) -> Strip:
-        """As the list draws it, with the mark of a selected row."""
-        strip = super().render_line(y)
+    def checked(self, strip: Strip, y: int) -> Strip:
+        """A line on the screen, with the mark of a selected row where one belongs."""
         if not len(self.selection):
             return strip
         row = self.row_marked_on(y + round(self.scroll_y))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -65,6 +66,16 @@ class FormatLabel(Static):
         self.post_message(self.Chosen(self.format))
 
 
+class ExportPathInput(PathInput):
+    """The line for the path. Up and down, which an input would scroll by, are named in the footer as the screen's."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        replace(binding, action=f"screen.{binding.action}")
+        for binding in bindings("export")
+        if "format" in binding.action
+    ]
+
+
 class ExportScreen(ModalScreen[None]):
     """Asks for a format and a path, and saves the file. An existing file is overwritten only after a second enter."""
 
@@ -76,7 +87,7 @@ class ExportScreen(ModalScreen[None]):
         super().__init__()
         self._ids = tuple(ids)
         self._format = next(iter(LABELS))
-        self._name = "messages"
+        self._file_name = "messages"
         self._confirmed: Path | None = None
         self._is_saving = False
 
@@ -85,7 +96,7 @@ class ExportScreen(ModalScreen[None]):
             with Horizontal(id="export-formats"):
                 for format in LABELS:
                     yield FormatLabel(format)
-            yield PathInput(id="export-path")
+            yield ExportPathInput(id="export-path")
             yield Static("", id="export-note", markup=False)
         yield KeyFooter()
 
@@ -102,8 +113,8 @@ class ExportScreen(ModalScreen[None]):
 
     async def _propose_path(self) -> None:
         with self._app.report_errors():
-            self._name = await self._app.memory_worker.run_query(partial(file_name, ids=self._ids))
-            path = await asyncio.to_thread(free_path, default_folder(), self._name, FORMATS[self._format].suffix)
+            self._file_name = await self._app.memory_worker.run_query(partial(file_name, ids=self._ids))
+            path = await asyncio.to_thread(free_path, default_folder(), self._file_name, FORMATS[self._format].suffix)
             line = self.query_one(PathInput)
             if not line.value:
                 line.value = abbreviate_home(str(path))
@@ -149,7 +160,7 @@ class ExportScreen(ModalScreen[None]):
         format = FORMATS[self._format]
         path = Path(typed).expanduser().absolute()
         if await asyncio.to_thread(path.is_dir):
-            path = path / f"{self._name}{format.suffix}"
+            path = path / f"{self._file_name}{format.suffix}"
         save = partial(save_export, ids=self._ids, format=format.name, path=path, overwrite=self._confirmed == path)
         shown = one_line(abbreviate_home(str(path)))
         try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.strip import Strip
@@ -130,6 +131,10 @@ class HitList(SelectableRows, OptionList):
     def row_marked_on(self, line: int) -> int | None:
         return self._lines[line][0] if line < len(self._lines) and not self._lines[line][1] else None
 
+    def on_click(self, event: events.Click) -> None:
+        if self.select_by_mouse(event):
+            event.prevent_default()
+
     def watch_highlighted(self, highlighted: int | None) -> None:
         super().watch_highlighted(highlighted)
         if highlighted is not None and highlighted >= self.option_count - LOAD_AHEAD_HITS:
@@ -142,7 +147,7 @@ class HitList(SelectableRows, OptionList):
 
     def render_line(self, y: int) -> Strip:
         """As OptionList, with a bar at the left of the selected hit, which is seen without colours too."""
-        strip = super().render_line(y)
+        strip = self.checked(super().render_line(y), y)
         line = self.scroll_offset.y + y
         if self.highlighted is None or line >= len(self._lines) or self._lines[line][0] != self.highlighted:
             return strip

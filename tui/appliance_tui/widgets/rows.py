@@ -181,6 +181,8 @@ class RowList(SelectableRows, ScrollView, Generic[Item], can_focus=True):
             self.post_message(self.Opened(self))
 
     def on_click(self, event: events.Click) -> None:
+        if self.select_by_mouse(event):
+            return
         offset = event.get_content_offset(self)
         line = offset.y + round(self.scroll_y) if offset is not None else len(self.items)
         if line >= len(self.items) or self._is_head(self.items[line]):
@@ -208,4 +210,4 @@ class RowList(SelectableRows, ScrollView, Generic[Item], can_focus=True):
         style = self.get_visual_style(*names)
         content = Content.assemble(MARK if marked else NO_MARK, self._render_item(self.items[line], width - len(MARK)))
         strip = Visual.to_strips(self, content, width, 1, style)[0]
-        return strip.extend_cell_length(width, style.rich_style).crop(0, width)
+        return self.checked(strip.extend_cell_length(width, style.rich_style).crop(0, width), y)

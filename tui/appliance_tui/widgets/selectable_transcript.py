@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from textual import events
+from textual.strip import Strip
+
 from appliance_tui.selection import SelectableRows
 from appliance_tui.widgets.transcript import TranscriptView
 
@@ -29,3 +32,10 @@ class SelectableTranscript(SelectableRows, TranscriptView, can_focus=True, inher
             return None
         index, piece, row = self._locate_line(line)
         return index if piece < 0 and row == self._conversation.lines_above(index) - 1 else None
+
+    def on_click(self, event: events.Click) -> None:
+        if self.select_by_mouse(event):
+            event.prevent_default()
+
+    def render_line(self, y: int) -> Strip:
+        return self.checked(super().render_line(y), y)

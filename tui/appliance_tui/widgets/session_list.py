@@ -163,6 +163,8 @@ class SessionList(SelectableRows, ScrollView, can_focus=True, inherit_bindings=F
         self.move(0)
 
     def on_click(self, event: events.Click) -> None:
+        if self.select_by_mouse(event):
+            return
         index = (self.scroll_offset.y + event.y) // LINES_PER_ROW
         if index == self.mark < len(self.rows):
             self.post_message(self.Chosen())
@@ -179,7 +181,7 @@ class SessionList(SelectableRows, ScrollView, can_focus=True, inherit_bindings=F
         marked = index == self.mark
         segments = (_title_segments if line == 0 else _detail_segments)(row, marked, width, colours)
         strip = Strip(segments).adjust_cell_length(width)
-        return strip.apply_style(base + Style(bgcolor=colours["surface"]) if marked else base)
+        return self.checked(strip.apply_style(base + Style(bgcolor=colours["surface"]) if marked else base), y)
 
 
 def _gutter_segments(marked: bool, star: bool, colours: Mapping[str, str]) -> list[Segment]:
