@@ -5,7 +5,9 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
+from itertools import chain
 
+from appliance.errors import IncompleteExport
 from appliance.memory.export import describe_session, readable_messages, time_text
 from appliance.store.messages import MessageRow
 from appliance.store.sql import from_json
@@ -51,17 +53,17 @@ def html(db: sqlite3.Connection, user_id: str | None, ids: Sequence[str] = ()) -
         NotFound: An id names nothing.
         IncompleteExport: At the end, behind a complete page, if some messages are damaged.
     """
+    rows = readable_messages(db, user_id, ids)
+    first = next(rows, None)  # what the ids name is known before the page begins
     yield _HEAD
     current_session: str | None = None
     try:
-        for row, info in readable_messages(db, user_id, ids):
+        for row, info in chain([] if first is None else [first], rows):
             if info.id != current_session:
                 current_session = info.id
                 yield _heading(info, ids)
             yield _article(row)
-    except GeneratorExit:
-        raise
-    except BaseException:
+    except IncompleteExport:
         yield _END
         raise
     yield _END

@@ -66,19 +66,21 @@ def toggle_pins(memory: Appliance, ids: Sequence[str]) -> Change:
     Raises:
         ApplianceError: as the memory says.
     """
-    found = {id: pinned for id, pinned in _message_pins(memory, ids).items() if pinned is not None}
+    found = {id: pinned for id, pinned in message_pins(memory, ids).items() if pinned is not None}
+    if not found:
+        raise UsageError("These messages no longer exist." if len(ids) > 1 else "The message no longer exists.")
     pinned = not all(found.values())
     changed = [id for id, before in found.items() if before != pinned]
     _set_pins(memory, changed, pinned)
 
     def undo(memory: Appliance) -> None:
-        _check(_message_pins(memory, changed), pinned, "message")
+        _check(message_pins(memory, changed), pinned, "message")
         _set_pins(memory, changed, not pinned)
 
     return _pin_change(len(changed), "message", pinned, undo)
 
 
-def _message_pins(memory: Appliance, ids: Iterable[str]) -> dict[str, bool | None]:
+def message_pins(memory: Appliance, ids: Iterable[str]) -> dict[str, bool | None]:
     """Whether each message is pinned, None if it is gone."""
     pins: dict[str, bool | None] = dict.fromkeys(ids)
     for page in pages(list(pins)):
@@ -183,9 +185,10 @@ def tag_sessions(memory: Appliance, ids: Sequence[str], add: Sequence[str], remo
             if lost := set(tags) - set(after[id]):
                 session.tag(sorted(lost))
 
-    changed = sum(set(before[id]) != set(after[id]) for id in ids)
-    what = pluralize(changed, "conversation")
-    return Change(f"Tagged {what}", f"The tags of {what} are as before", undo)
+    what = pluralize(len(ids), "conversation")
+    done = [f"Tagged {what}: {', '.join(add)}"] if add else []
+    done += [f"Removed the tag from {what}: {', '.join(remove)}"] if remove else []
+    return Change("; ".join(done), f"The tags of {what} are as before", undo)
 
 
 def decide_facts(

@@ -24,7 +24,7 @@ from appliance_tui.path_input import open_file
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.selecting import SelectingScreen
 from appliance_tui.throughput import format_bytes
-from appliance_tui.undo import toggle_pins
+from appliance_tui.undo import message_pins, toggle_pins
 from appliance_tui.widgets.conversation_layout import ConversationLayout, build_layout
 from appliance_tui.widgets.display_text import day, one_line, pluralize
 from appliance_tui.widgets.hit_preview import found_passage
@@ -420,7 +420,9 @@ class ConversationScreen(SelectingScreen):
     async def _pin(self, ids: Sequence[str]) -> None:
         with self.appliance.report_errors():
             await self.appliance.make_change(partial(toggle_pins, ids=ids))
-            self._schedule_refresh()
+            pins = await self.appliance.memory_worker.run_query(partial(message_pins, ids=ids))
+            for id, pinned in pins.items():
+                self.transcript.set_pinned(id, bool(pinned))
 
     def action_forget(self) -> None:
         if ids := self.target_ids():
