@@ -208,6 +208,7 @@ def test_pinned_messages_and_facts_of_the_memory_are_selected(filled: Path) -> N
             held = len(memory.facts.list())
             await pilot.press("shift+down", "r")
             await until(pilot, lambda: len(memory.facts.list()) == held - 2)
+            await until(pilot, lambda: not len(screen.selection))  # the rejected ones are not listed any more
             await pilot.press("u")
             await until(pilot, lambda: len(memory.facts.list()) == held)
 

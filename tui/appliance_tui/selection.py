@@ -194,7 +194,7 @@ def with_check(strip: Strip, style: Style) -> Strip:
 
 
 def existing(memory: Appliance, ids: Sequence[str]) -> set[str]:
-    """Those of the ids of messages, conversations and summaries that still exist. Call it on a thread.
+    """Those of the ids of messages and conversations that still exist. Call it on a thread.
 
     Raises:
         ApplianceError: as the memory says.
@@ -202,10 +202,8 @@ def existing(memory: Appliance, ids: Sequence[str]) -> set[str]:
     message_ids = [id for id in ids if id.startswith("m")]
     found = {message.id for page in pages(message_ids) for message in memory.overview.messages(page)}
     for id in ids:
-        with suppress(NotFound):
-            if id.startswith("sum"):
-                found.add(memory.summaries.get(id).id)
-            elif id.startswith("s"):
+        if id not in found and not id.startswith("m"):
+            with suppress(NotFound):
                 found.add(memory.sessions.info(id).id)
     return found
 

@@ -116,8 +116,6 @@ class MemoryScreen(SelectingScreen):
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
         self._load(CHANGE_PAUSE_SECONDS)
-        if message.kind in ("forgotten", "deleted", "summarised"):
-            self.drop_missing()
 
     @property
     def _rows(self) -> RowList[Entry]:
@@ -143,6 +141,7 @@ class MemoryScreen(SelectingScreen):
             self._rows.mark(cast("str", marked_key))
         else:
             self._rows.show(entries)
+        self._rows.keep_selected({entry_key(entry) for entry in self._listing.entries})
         review_count = self._listing.review_count
         self.query_one("#review", Tab).label = Content(f"Review {review_count:,}" if review_count else "Review")
         count = sum(not isinstance(entry, GroupHead) for entry in entries)
