@@ -6,6 +6,7 @@ import json
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
 from cli_runs import Run, document
 
 
@@ -38,6 +39,7 @@ def test_some_messages_and_conversations_are_exported(run: Run, kept: Path, tmp_
     assert again["totals"]["new"] == 4
 
 
+@pytest.mark.slow
 def test_an_unknown_id_exports_nothing(run: Run, kept: Path, tmp_path: Path) -> None:
     result = run("export", tmp_path / "x.md", "m1", "m999", "--format", "markdown")
     assert result.exit_code != 0 and "m999" in result.stderr

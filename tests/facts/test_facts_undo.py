@@ -46,6 +46,7 @@ def test_all_is_as_before_a_decision_that_is_undone(
     assert all_facts(memory) == before
 
 
+@pytest.mark.slow
 def test_a_fact_that_was_added_by_hand_comes_back(memory: Appliance) -> None:
     (added,) = memory.facts.add(attribute="shoe size", value="43")
     change = memory.facts.decide(added.id, "reject")
@@ -55,6 +56,7 @@ def test_a_fact_that_was_added_by_hand_comes_back(memory: Appliance) -> None:
     assert (back.attribute, back.made_by, back.state) == ("shoe size", "person", "held")
 
 
+@pytest.mark.slow
 def test_decisions_are_undone_from_the_last_one_back(memory: Appliance) -> None:
     before = all_facts(memory)
     first = memory.facts.decide(fact_of(memory, "Lisbon").id, "confirm")

@@ -43,6 +43,7 @@ def spy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return report
 
 
+@pytest.mark.slow
 def test_a_conversation_opens_at_the_current_message(
     built: Path, home: Path, spy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,7 @@ def test_a_selection_is_saved_privately_in_the_format_that_was_chosen(filled: Pa
     run(body)
 
 
+@pytest.mark.slow
 def test_nothing_is_overwritten_unasked(filled: Path, downloads: Path) -> None:
     taken = downloads / "Harbour watch.md"
     taken.write_text("mine")
@@ -96,6 +97,7 @@ def test_nothing_is_overwritten_unasked(filled: Path, downloads: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_is_said_and_the_dialog_stays(filled: Path, downloads: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):

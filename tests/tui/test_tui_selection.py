@@ -106,6 +106,7 @@ def test_space_and_shift_arrows_select_in_each_list_and_escape_clears(filled: Pa
     run(body)
 
 
+@pytest.mark.slow
 def test_clicks_with_ctrl_and_shift_select(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -123,6 +124,7 @@ def test_clicks_with_ctrl_and_shift_select(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_a_selection_survives_sorting_and_ends_with_the_filter(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -147,6 +149,7 @@ def test_a_selection_survives_sorting_and_ends_with_the_filter(filled: Path) -> 
     run(body)
 
 
+@pytest.mark.slow
 def test_what_no_longer_exists_drops_out(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -160,6 +163,7 @@ def test_what_no_longer_exists_drops_out(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_the_selection_is_pinned_tagged_and_forgotten(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -188,6 +192,7 @@ def test_the_selection_is_pinned_tagged_and_forgotten(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_pinned_messages_and_facts_of_the_memory_are_selected(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):

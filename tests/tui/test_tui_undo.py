@@ -63,6 +63,7 @@ def test_changes_are_taken_back_one_after_the_other(filled: Path) -> None:
         assert after == before
 
 
+@pytest.mark.slow
 def test_a_title_of_first_words_is_one_again(home: Path) -> None:
     with Appliance.open(home, embedder=HashEmbedder(), worker=False) as memory:
         session = memory.sessions.create()
@@ -126,6 +127,7 @@ def test_the_key_takes_back_a_pin_and_says_what_it_did(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_a_fact_that_was_corrected_is_as_before(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -146,6 +148,7 @@ def test_a_fact_that_was_corrected_is_as_before(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_an_erasure_leaves_nothing_to_take_back(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):

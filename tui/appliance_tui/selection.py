@@ -57,7 +57,7 @@ class Selection:
     def clear(self) -> None:
         self._ids.clear()
 
-    def keep(self, known: Container[str]) -> None:
+    def keep(self, known: Container[Any]) -> None:
         """Drop what is not among ``known``."""
         self._ids = {id: None for id in self._ids if id in known}
 
@@ -144,7 +144,7 @@ class SelectableRows(_Mixed):
             self.selection.clear()
             self._selection_changed()
 
-    def keep_selected(self, known: Container[str]) -> None:
+    def keep_selected(self, known: Container[Any]) -> None:
         """Drop from the selection what is not among ``known``."""
         before = len(self.selection)
         self.selection.keep(known)
