@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 from screens import fill, run, shown, type_in, until
+from textual.color import Color as Shade
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from appliance_tui.app import ApplianceApp
+from appliance_tui.author_colours import MIN_CONTRAST, contrast
 from appliance_tui.screens.conversation import ConversationScreen
 from appliance_tui.screens.conversations import ConversationsScreen
 from appliance_tui.screens.memory import MemoryScreen
@@ -18,6 +20,7 @@ from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.selecting import SelectingScreen
 from appliance_tui.selection import CHECK, Selection
+from appliance_tui.themes import THEMES
 from appliance_tui.widgets.hits import HitList
 from tests.homes import copied
 
@@ -54,6 +57,18 @@ async def reading(app: ApplianceApp, pilot: Pilot[Any]) -> ConversationScreen:
     await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and app.screen._is_shown)
     assert isinstance(app.screen, ConversationScreen)
     return app.screen
+
+
+async def pinned(app: ApplianceApp, pilot: Pilot[Any]) -> MemoryScreen:
+    for id in ("m1", "m5", "m6"):
+        await app.memory_worker.run_command(lambda memory, id=id: memory.pin(id))  # type: ignore[misc]
+    await pilot.press("f4")
+    await until(pilot, lambda: isinstance(app.screen, MemoryScreen) and app.screen._rows.items)
+    assert isinstance(app.screen, MemoryScreen)
+    screen = app.screen
+    await pilot.press("4")
+    await until(pilot, lambda: len(screen._rows.items) == 3)
+    return screen
 
 
 def note(screen: SelectingScreen) -> str:
@@ -197,14 +212,7 @@ def test_pinned_messages_and_facts_of_the_memory_are_selected(filled: Path) -> N
     async def body() -> None:
         async with shown(filled) as (app, pilot):
             memory = app.memory_worker.memory()
-            for id in ("m1", "m5", "m6"):
-                memory.pin(id)
-            await pilot.press("f4")
-            await until(pilot, lambda: isinstance(app.screen, MemoryScreen) and app.screen._rows.items)
-            screen = app.screen
-            assert isinstance(screen, MemoryScreen)
-            await pilot.press("4")
-            await until(pilot, lambda: len(screen._rows.items) == 3)
+            screen = await pinned(app, pilot)
             await pilot.press("space", "down", "space", "p")
             await until(pilot, lambda: len(screen._rows.items) == 1)
             assert len(memory.pins.pinned("me")) == 1
@@ -216,5 +224,26 @@ def test_pinned_messages_and_facts_of_the_memory_are_selected(filled: Path) -> N
             await until(pilot, lambda: not len(screen.selection))  # the rejected ones are not listed any more
             await pilot.press("u")
             await until(pilot, lambda: len(memory.facts.list()) == held)
+
+    run(body)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", [theme.name.removeprefix("appliance-") for theme in THEMES])
+def test_the_mark_is_readable_in_every_theme(filled: Path, theme: str) -> None:
+    async def body() -> None:
+        async with shown(filled, theme=theme) as (app, pilot):
+            for scene in (recall, conversations, reading, pinned):
+                screen = await scene(app, pilot)
+                await pilot.press("shift+down")
+                await until(pilot, lambda screen=screen: checks(screen) == 2)
+                for y in range(screen.selectable.size.height):
+                    (cell,) = screen.selectable.render_line(y).crop(1, 2)
+                    if cell.text == CHECK:
+                        assert cell.style is not None and cell.style.color is not None
+                        behind = cell.style.bgcolor or screen.selectable.rich_style.bgcolor
+                        assert behind is not None
+                        colours = (Shade.from_rich_color(cell.style.color), Shade.from_rich_color(behind))
+                        assert contrast(*colours) >= MIN_CONTRAST, (screen.PLACE, y)
 
     run(body)

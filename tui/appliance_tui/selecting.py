@@ -4,10 +4,12 @@ selected ones, else for the current one."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import ClassVar
 
 from textual import on
+from textual.css.query import NoMatches
 
 from appliance_tui.frame import FrameScreen
 from appliance_tui.selection import SelectableRows, Selection, SelectionChanged, existing
@@ -47,9 +49,15 @@ class SelectingScreen(FrameScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Without a selection, nothing can be unselected."""
-        if action in self.NEEDS_SELECTION and self.is_mounted and not len(self.selection):
+        if action in self.NEEDS_SELECTION and not self._has_selection:
             return False
         return super().check_action(action, parameters)
+
+    @property
+    def _has_selection(self) -> bool:
+        with suppress(NoMatches):  # the screen is not composed yet
+            return bool(len(self.selection))
+        return False
 
     @on(SelectionChanged)
     def _selection_changed(self, event: SelectionChanged) -> None:

@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from appliance.errors import NotFound
+from appliance_tui.author_colours import readable_colours
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -182,7 +183,7 @@ class SelectableRows(_Mixed):
 
     @property
     def _check_style(self) -> Style:
-        return Style(color=self.app.theme_variables["accent"], bold=True)
+        return Style(color=readable_colours(self.app.theme_variables).meter, bold=True)
 
 
 def with_check(strip: Strip, style: Style) -> Strip:
