@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from pseudo_terminal import pseudo_terminal
 from screens import fill, run, shown, type_in, until
 
 from appliance_tui import editor
@@ -115,3 +116,24 @@ def test_a_private_folder_is_closed_to_others_and_goes_after_an_error(
         (folder / editor.FILE_NAME).touch(0o400)
         raise RuntimeError
     assert not folder.exists()
+
+
+@pytest.mark.slow
+def test_the_terminal_is_the_editor_s_until_it_ends(built: Path, home: Path, tmp_path: Path) -> None:
+    program = tmp_path / "editor"
+    program.write_text('#!/bin/sh\necho READY; head -n 1 "$1"\nread answer; echo got $answer\n')
+    program.chmod(0o700)
+    environment = {"VISUAL": str(program), "XDG_RUNTIME_DIR": str(tmp_path)}
+    with pseudo_terminal(copied(built, home), **environment) as terminal:
+        terminal.until("9 messages")
+        terminal.type("\x1bOQ")  # F2
+        terminal.until("The ledger")
+        terminal.until("3 conversations")
+        start = len(terminal.sent)
+        terminal.type("e")
+        terminal.until("# The ledger", start)
+        assert len(list(tmp_path.glob(f"{editor.PREFIX}*"))) == 1
+        terminal.type("back\n")
+        terminal.until("got", start)
+        terminal.until("Harbour watch", start)  # the screen is drawn again
+        assert terminal.process.poll() is None and not list(tmp_path.glob(f"{editor.PREFIX}*"))
