@@ -70,6 +70,7 @@ from appliance.requests.maintenance import (
 from appliance.requests.overviews import (
     AttachmentFileRequest,
     AttachmentRequest,
+    DayRequest,
     ListAttachmentsRequest,
     ListTagsRequest,
     MessageAttachmentsRequest,
@@ -139,6 +140,7 @@ __all__ = [
     "CorrectFactRequest",
     "CountsRequest",
     "CreateSessionRequest",
+    "DayRequest",
     "DeleteSessionRequest",
     "DiscoverRequest",
     "EmbedRequest",

@@ -80,7 +80,7 @@ from appliance.types.search import (
     WhyNot,
 )
 from appliance.types.secrets import SecretMark, SecretPolicy, SecretScan
-from appliance.types.statistics import Anniversary, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
+from appliance.types.statistics import Anniversary, SessionDay, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
 from appliance.types.stored import (
     Event,
     Fact,
@@ -209,6 +209,7 @@ __all__ = [
     "SecretMark",
     "SecretPolicy",
     "SecretScan",
+    "SessionDay",
     "SessionInfo",
     "SessionOrder",
     "SessionPage",

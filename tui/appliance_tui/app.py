@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ from appliance_tui.input_queue import InputHandled, InputQueue
 from appliance_tui.path_input import parse_paths
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.themes import THEMES, initial_theme, line_filters, no_color
-from appliance_tui.widgets.display_text import pluralize
+from appliance_tui.widgets.display_text import one_line, pluralize
 from appliance_tui.workers import (
     ImportProgressed,
     MemoryChanged,
@@ -83,6 +83,7 @@ class ApplianceApp(App[None]):
         "memory": _lazy_screen("memory", "MemoryScreen"),
         "inbox": _lazy_screen("inbox", "InboxScreen"),
         "vitals": _lazy_screen("status", "StatusScreen"),
+        "people": _lazy_screen("people", "PeopleScreen"),
     }
     DEFAULT_MODE = "recall"
 
@@ -93,6 +94,8 @@ class ApplianceApp(App[None]):
     banner: var[str] = var("")
     name_keys: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
     """What stands for a person, by each of the names, so that all of them have one colour."""
+    person_names: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
+    """The names of people by their ids."""
 
     def __init__(
         self,
@@ -206,9 +209,14 @@ class ApplianceApp(App[None]):
         if self._screen_stack:
             self.screen.post_message(ImportProgressed())
 
+    def watch_user(self) -> None:
+        if self.status_text:  # else the memory is not open yet
+            begin(self, self.refresh_status_text, "status", exclusive=True)
+
     async def refresh_status_text(self) -> None:
-        """Update the counts in the bar."""
-        counts = await self.memory_worker.run_query(lambda memory: memory.overview.counts())
+        """Update the counts in the bar: the user's messages, and what is left to index."""
+        user = self.active_user
+        counts = await self.memory_worker.run_query(lambda memory: memory.overview.counts(user))
         pending_text = f", {counts['pending']:,} being indexed" if counts["pending"] else ""
         self.status_text = f"{pluralize(counts['messages'], 'message')}{pending_text}"
 
@@ -216,6 +224,7 @@ class ApplianceApp(App[None]):
         """Read the names of people again."""
         user = self.user
         people = await self.memory_worker.run_query(lambda memory: memory.people.list(user_id=user))
+        self.person_names = {person.id: person.name for person in people}
         self.name_keys = name_keys(people)
 
     def notify_error(self, text: str, timeout: float | None = None) -> None:
@@ -304,6 +313,40 @@ class ApplianceApp(App[None]):
         from appliance_tui.screens.conversation import ConversationScreen
 
         self.push_screen(ConversationScreen(session_id, message_id, results))
+
+    def search_people(self, *ids: str) -> None:
+        """Search all messages of some people in Recall."""
+        from dataclasses import replace
+
+        self.action_go("recall")
+        while not isinstance(self.screen, SearchScreen) and len(self.screen_stack) > 1:
+            self.pop_screen()
+        screen = self.screen
+        if isinstance(screen, SearchScreen):
+            screen.search_filters = replace(screen.search_filters, authors=ids)
+
+    def show_author(self, name: str | None, role: str, source: str) -> None:
+        """Show the person who is the author of a message. Without a name, a user's message is the person's own."""
+        from appliance_tui.screens.people import AuthorReference, PeopleScreen
+
+        if role != "user":
+            self.notify(f"{one_line(name or role)} is no person.", timeout=3, markup=False)
+            return
+        self.action_go("people")
+        if isinstance(self.screen, PeopleScreen):
+            self.screen.find_author(AuthorReference(name, source))
+
+    def action_calendar(self) -> None:
+        """Show the calendar of all messages."""
+        self.show_calendar()
+
+    def show_calendar(self, *, authors: Sequence[str] = (), source: str | None = None, tag: str | None = None) -> None:
+        """Show the calendar of the messages that pass some filters."""
+        from appliance_tui.calendar_days import CalendarFilters
+        from appliance_tui.screens.calendar import CalendarScreen
+
+        if not isinstance(self.screen, CalendarScreen):
+            self.push_screen(CalendarScreen(CalendarFilters(tuple(authors), source, tag)))
 
     def forget(self, *ids: str) -> None:
         """Preview the erasure of messages or conversations, and erase them when the person confirms."""

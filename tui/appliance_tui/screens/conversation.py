@@ -438,6 +438,12 @@ class ConversationScreen(FrameScreen):
             else:
                 self.notify(one_line(str(path)), title="No program to open files with", markup=False)
 
+    def action_person(self) -> None:
+        layout, mark = self.transcript.conversation_layout, self.transcript.mark
+        if layout is not None and self.info is not None and self.transcript.marked_id is not None:
+            outline = layout.outline
+            self.appliance.show_author(outline.authors[mark] or None, outline.roles[mark], self.info.format)
+
     def action_raw(self) -> None:
         self.transcript.set_markdown(markdown=not self.transcript.markdown)
 
