@@ -314,25 +314,28 @@ class ApplianceApp(App[None]):
 
         self.push_screen(ConversationScreen(session_id, message_id, results))
 
-    def search_people(self, *ids: str) -> None:
-        """Search all messages of some people in Recall."""
-        from dataclasses import replace
+    async def search_people(self, *ids: str) -> None:
+        """List all messages of some people in Recall, in place of what was searched for. From a screen, let the app
+        call it: it closes conversations that are open above Recall."""
+        await self._go_to_first("recall")
+        if isinstance(screen := self.screen, SearchScreen):
+            screen.show_people_messages(ids)
 
-        self.action_go("recall")
-        while not isinstance(self.screen, SearchScreen) and len(self.screen_stack) > 1:
-            self.pop_screen()
-        screen = self.screen
-        if isinstance(screen, SearchScreen):
-            screen.search_filters = replace(screen.search_filters, authors=ids)
+    async def _go_to_first(self, name: str) -> None:
+        """Switch to a screen of the bar, and close what is open above it."""
+        if name != self.current_mode:
+            await self.switch_mode(name)
+        while len(self.screen_stack) > 1:
+            await self.pop_screen()
 
-    def show_author(self, name: str | None, role: str, source: str) -> None:
+    async def show_author(self, name: str | None, role: str, source: str) -> None:
         """Show the person who is the author of a message. Without a name, a user's message is the person's own."""
         from appliance_tui.screens.people import AuthorReference, PeopleScreen
 
         if role != "user":
             self.notify(f"{one_line(name or role)} is no person.", timeout=3, markup=False)
             return
-        self.action_go("people")
+        await self._go_to_first("people")
         if isinstance(self.screen, PeopleScreen):
             self.screen.find_author(AuthorReference(name, source))
 

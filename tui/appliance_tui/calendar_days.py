@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -86,6 +87,11 @@ class DayCounts:
         """The next (1) or previous (-1) day with messages."""
         index = bisect_right(self.days, day) if by > 0 else bisect_left(self.days, day) - 1
         return self.days[index] if 0 <= index < len(self.days) else None
+
+
+def today() -> date:
+    """The day of this machine's clock."""
+    return datetime.fromtimestamp(time.time()).date()
 
 
 def load_days(memory: Appliance, filters: CalendarFilters, user: str | None) -> DayCounts:

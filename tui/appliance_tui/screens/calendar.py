@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.style import Style
 from textual.widgets import Static
 
-from appliance_tui.calendar_days import CalendarFilters, in_year, load_day, load_days, local_time
+from appliance_tui.calendar_days import CalendarFilters, in_year, load_day, load_days, local_time, today
 from appliance_tui.frame import FrameScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.widgets.display_text import fit_width, one_line, pluralize
@@ -48,7 +48,7 @@ class CalendarScreen(FrameScreen):
     def body(self) -> ComposeResult:
         yield Static("", id="calendar-title", markup=False)
         yield Static("", id="calendar-years")
-        yield YearGrid(id="calendar-year", today=date.today())
+        yield YearGrid(id="calendar-year", today=today())
         yield Static("", id="calendar-legend", markup=False)
         yield Static("", id="calendar-day", markup=False)
         yield RowList["SessionDay"](_session_line, key=lambda found: found.session.id, id="calendar-sessions")
@@ -183,7 +183,9 @@ class CalendarScreen(FrameScreen):
             self.grid.selected = day
 
     def action_end(self, last: bool) -> None:
-        if days := self.grid.day_counts.days:
+        if self.focused is self._rows:
+            self._rows.action_end(last)
+        elif days := self.grid.day_counts.days:
             self.grid.selected = days[-1 if last else 0]
 
     def action_today(self) -> None:

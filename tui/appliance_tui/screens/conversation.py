@@ -442,7 +442,8 @@ class ConversationScreen(FrameScreen):
         layout, mark = self.transcript.conversation_layout, self.transcript.mark
         if layout is not None and self.info is not None and self.transcript.marked_id is not None:
             outline = layout.outline
-            self.appliance.show_author(outline.authors[mark] or None, outline.roles[mark], self.info.format)
+            author, role = outline.authors[mark] or None, outline.roles[mark]
+            self.app.call_later(self.appliance.show_author, author, role, self.info.format)
 
     def action_raw(self) -> None:
         self.transcript.set_markdown(markdown=not self.transcript.markdown)

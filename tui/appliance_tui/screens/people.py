@@ -246,9 +246,9 @@ class PeopleScreen(FrameScreen):
             return
         match self._rows.chosen:
             case PersonRow(person):
-                self.appliance.search_people(person.id)
+                self.app.call_later(self.appliance.search_people, person.id)
             case ProposalRow(a, b):
-                self.appliance.search_people(a.id, b.id)
+                self.app.call_later(self.appliance.search_people, a.id, b.id)
 
     async def _read(self, part: DetailPart) -> None:
         with self.appliance.report_errors():

@@ -229,6 +229,12 @@ class SearchScreen(FrameScreen):
         if pairs := list(self.search_filters.pairs()):
             self.search_filters = self.search_filters.without_filter(*pairs[-1])
 
+    def show_people_messages(self, ids: tuple[str, ...]) -> None:
+        """List everything that some people wrote, whatever was searched for before."""
+        self.query_one(SearchInput).value = ""
+        self.search_filters = SearchFilters(authors=ids)
+        self.query_one(HitList).focus()
+
     def action_clear_filters(self) -> None:
         self.search_filters = SearchFilters()
 
@@ -331,7 +337,7 @@ class SearchScreen(FrameScreen):
 
     def action_person(self) -> None:
         if (hit := self._marked_hit) is not None:
-            self.appliance.show_author(hit.author, hit.role, hit.source.format)
+            self.app.call_later(self.appliance.show_author, hit.author, hit.role, hit.source.format)
 
     def action_source(self) -> None:
         if (hit := self._marked_hit) is None:
