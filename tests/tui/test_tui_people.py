@@ -135,6 +135,13 @@ def test_enter_lists_everything_that_a_person_wrote(filled: Path) -> None:
             assert hits.results is not None and [hit.text for hit in hits.results.hits] == ["Paint it blue."]
             await until(pilot, lambda: app.screen.query("FilterChip"))
             assert "author: Ana Lima" in str(app.screen.query("FilterChip").first().label)  # type: ignore[attr-defined]
+            await pilot.press("w")  # no query, no reasons
+            assert app.screen is not page and any("passes the filters" in one.message for one in app._notifications)
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and app.screen.transcript.marked_id)
+            note = app.screen.query_one("#reading-note", Static)
+            await until(pilot, lambda: "2025-03-01" in str(note.visual))
+            assert "“”" not in str(note.visual)
             await pilot.press("P")  # and back to her
             await until(pilot, lambda: isinstance(app.screen, PeopleScreen))
             assert page._person is not None and page._person.name == "Ana Lima"

@@ -50,7 +50,7 @@ class CalendarScreen(FrameScreen):
         yield Static("", id="calendar-years")
         yield YearGrid(id="calendar-year", today=today())
         yield Static("", id="calendar-legend", markup=False)
-        yield Static("", id="calendar-day", markup=False)
+        yield Static("Loading…", id="calendar-day", markup=False)
         yield RowList["SessionDay"](_session_line, key=lambda found: found.session.id, id="calendar-sessions")
 
     def on_mount(self) -> None:
@@ -142,6 +142,10 @@ class CalendarScreen(FrameScreen):
             return
         self._show_year()
         day = self.grid.selected
+        if not self.grid.day_counts.days:
+            self._show_day_note(f"No messages {'match. ^x clears the filters' if self.filters else 'with a date yet'}.")
+            self._rows.show(())
+            return
         count = self.grid.day_counts.counts.get(day, 0)
         text = (
             f"{WEEKDAYS[day.weekday()]} {day.isoformat()} · {pluralize(count, 'message') if count else 'no messages'}"

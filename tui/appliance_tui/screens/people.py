@@ -81,7 +81,7 @@ class PeopleScreen(FrameScreen):
             with Vertical(id="person-pane"):
                 yield DetailList(id="person")
         yield PromptLine(id="people-ask")
-        yield Static("", id="people-note", markup=False)
+        yield Static("Loading…", id="people-note", markup=False)
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -123,6 +123,7 @@ class PeopleScreen(FrameScreen):
         with show_errors(self._show_note):
             # With address books: somebody who is only there may be one with somebody who wrote.
             self._list = await self._queries.run_query(lambda memory: memory.people.list(user, everyone=True))
+            self.appliance.person_names = {person.id: person.name for person in self._list}
             self._show()
 
     def _visible_people(self) -> list[Person]:

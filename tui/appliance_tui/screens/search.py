@@ -283,6 +283,9 @@ class SearchScreen(FrameScreen):
         results = self.query_one(HitList).results
         if (hit := self._marked_hit) is None or results is None:
             return
+        if not results.spec.query.strip():
+            self.notify("It passes the filters; nothing else was asked for.", timeout=3)
+            return
         own = results.matches.get(hit.message_id)
         known = {word.casefold() for word in own.words} if own is not None else set()
         ids = [turn.id for turn in (*hit.before, *hit.after)]
