@@ -81,6 +81,9 @@ def test_it_begins_with_the_latest_day_before_today(filled: Path) -> None:
             assert "2024  ‹2025› 15 messages on 3 days, most on 12 Mar (12)" in said(page, "years")
             assert said(page, "day") == "Wed 2025-03-12 · 12 messages"
             await until(pilot, lambda: sessions(page) == ["Hull", "Galley"])
+            await until(pilot, lambda: "hull c7" in said(page, "messages"))
+            assert "10:00" in said(page, "messages") and "1 more message; enter reads on" in said(page, "messages")
+            assert page.query_one("#calendar-preview").display
 
     run(body)
 

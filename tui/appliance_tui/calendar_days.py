@@ -19,6 +19,9 @@ LEVELS = 4
 MAX_WEEKS = 54
 """Weeks that a year touches at most: a leap year that begins on a Sunday."""
 
+DAY_MESSAGES = 8
+"""Messages of a conversation that a day shows at most."""
+
 DAY = timedelta(days=1)
 
 
@@ -111,12 +114,12 @@ def load_days(memory: Appliance, filters: CalendarFilters, user: str | None) -> 
 
 
 def load_day(memory: Appliance, day: date, filters: CalendarFilters, user: str | None) -> list[SessionDay]:
-    """The conversations of a day with their first message of it. Call it on a thread.
+    """The conversations of a day with their first messages of it. Call it on a thread.
 
     Raises:
         ApplianceError: as the memory says.
     """
-    return memory.day(day, user_id=user, limit=1, **filters.arguments())
+    return memory.day(day, user_id=user, limit=DAY_MESSAGES, **filters.arguments())
 
 
 def first_monday(year: int) -> date:

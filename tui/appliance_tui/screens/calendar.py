@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.app import ComposeResult
+from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.style import Style
 from textual.widgets import Static
@@ -17,7 +18,7 @@ from textual.widgets import Static
 from appliance_tui.calendar_days import CalendarFilters, in_year, load_day, load_days, local_time, today
 from appliance_tui.frame import FrameScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
-from appliance_tui.widgets.display_text import fit_width, one_line, pluralize
+from appliance_tui.widgets.display_text import fit_width, one_line, pluralize, sanitize
 from appliance_tui.widgets.rows import MUTED, RowList
 from appliance_tui.widgets.year_grid import WEEKDAYS, YearGrid
 from appliance_tui.workers import MemoryChanged, SerialWorker, begin, show_errors
@@ -33,12 +34,16 @@ CHANGE_PAUSE_SECONDS = 0.5
 
 SNIPPET_CHARACTERS = 300
 
+PREVIEW_CHARACTERS = 600
+"""Characters of each message in the preview."""
+
 
 class CalendarScreen(FrameScreen):
     """A year as a heatmap, and below it what was said on the selected day."""
 
     CSS_PATH = "calendar.tcss"
     PLACE = "calendar"
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (34, "-high")]  # noqa: RUF012
     AUTO_FOCUS = "#calendar-year"
 
     def __init__(self, filters: CalendarFilters | None = None) -> None:
@@ -51,7 +56,10 @@ class CalendarScreen(FrameScreen):
         yield YearGrid(id="calendar-year", today=today())
         yield Static("", id="calendar-legend", markup=False)
         yield Static("Loading…", id="calendar-day", markup=False)
-        yield RowList["SessionDay"](_session_line, key=lambda found: found.session.id, id="calendar-sessions")
+        with Container(id="calendar-split"):
+            yield RowList["SessionDay"](_session_line, key=lambda found: found.session.id, id="calendar-sessions")
+            with VerticalScroll(id="calendar-preview", can_focus=False):
+                yield Static("", id="calendar-messages", markup=False)
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -213,6 +221,12 @@ class CalendarScreen(FrameScreen):
             elif (found := self._rows.chosen) is not None:
                 self.appliance.read(found.session.id, found.messages[0].id if found.messages else None)
 
+    @on(RowList.Moved, "#calendar-sessions")
+    def _show_preview(self) -> None:
+        """Show how the selected conversation goes on that day, where there is room."""
+        self.query_one("#calendar-messages", Static).update(_day_messages(self._rows.chosen))
+        self.query_one("#calendar-preview").scroll_home(animate=False)
+
     @on(RowList.Opened, "#calendar-sessions")
     def _read_session(self) -> None:
         self._rows.focus()
@@ -261,6 +275,26 @@ class CalendarScreen(FrameScreen):
                 self._filter_by(replace(self.filters, source=chosen.value))
             else:
                 self._filter_by(replace(self.filters, tag=chosen.value))
+
+
+def _day_messages(found: SessionDay | None) -> Content:
+    """The first messages of a conversation on a day."""
+    if found is None:
+        return Content("")
+    parts: list[Content] = []
+    for message in found.messages:
+        time = local_time(message.timestamp) if message.timestamp else ""
+        text = sanitize(message.text[:PREVIEW_CHARACTERS]).strip()
+        parts.append(
+            Content.assemble(
+                (one_line(message.who)[:40], "bold"),
+                (f"  {time}\n", MUTED),
+                text + ("…" if len(message.text) > PREVIEW_CHARACTERS else ""),
+            )
+        )
+    if (left := found.count - len(found.messages)) > 0:
+        parts.append(Content.styled(f"{pluralize(left, 'more message')}; enter reads on", MUTED))
+    return Content("\n\n").join(parts)
 
 
 def _session_line(found: SessionDay, width: int) -> Content:
