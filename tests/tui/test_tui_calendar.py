@@ -14,7 +14,7 @@ from textual.widgets import Static
 from appliance import Appliance
 from appliance_models import HashEmbedder
 from appliance_tui.app import ApplianceApp
-from appliance_tui.calendar_days import DayCounts, day_at, first_monday, in_year, week_of
+from appliance_tui.calendar_days import CalendarFilters, DayCounts, day_at, first_monday, in_year, week_of
 from appliance_tui.screens.calendar import CalendarScreen
 from appliance_tui.screens.conversation import ConversationScreen
 from appliance_tui.screens.conversations import ConversationsScreen
@@ -187,6 +187,13 @@ def test_it_opens_from_anywhere_and_once(filled: Path) -> None:
             await until(pilot, lambda: isinstance(app.screen, CalendarScreen) and app.screen.grid.day_counts.days)
             await pilot.press("ctrl+y")
             assert len(app.screen_stack) == 2
+            await pilot.press("escape")
+            await type_in(pilot, "author:ana tag:food ")
+            await until(pilot, lambda: app.screen.query("FilterChip"))
+            await pilot.press("ctrl+y")
+            await until(pilot, lambda: isinstance(app.screen, CalendarScreen))
+            assert isinstance(app.screen, CalendarScreen)
+            assert app.screen.filters == CalendarFilters(("ana",), None, "food")
 
     run(body)
 

@@ -24,6 +24,7 @@ from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from appliance.errors import ApplianceError
+from appliance.requests.typed_filters import SearchFilters
 from appliance_tui.actions import ActionProvider, bindings
 from appliance_tui.author_colours import name_keys
 from appliance_tui.ingestion import ImportQueue
@@ -340,8 +341,10 @@ class ApplianceApp(App[None]):
             self.screen.find_author(AuthorReference(name, source))
 
     def action_calendar(self) -> None:
-        """Show the calendar of all messages."""
-        self.show_calendar()
+        """Show the calendar of all messages; from Recall, of those that pass its filters."""
+        filters = self.screen.search_filters if isinstance(self.screen, SearchScreen) else SearchFilters()
+        source, tag = next(iter(filters.sources), None), next(iter(filters.tags), None)
+        self.show_calendar(authors=filters.authors, source=source, tag=tag)
 
     def show_calendar(self, *, authors: Sequence[str] = (), source: str | None = None, tag: str | None = None) -> None:
         """Show the calendar of the messages that pass some filters."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from appliance_tui.person_details import identity_labels, other_people, person_p
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.widgets.display_text import one_line
 from appliance_tui.widgets.person_rows import (
-    SORT_KEYS,
+    ORDERS,
     PersonRow,
     ProposalRow,
     Row,
@@ -29,6 +29,7 @@ from appliance_tui.widgets.person_rows import (
     proposal_rows,
     render_headings,
     render_row,
+    searchable_text,
     sort_people,
 )
 from appliance_tui.widgets.prompt_line import PromptLine
@@ -86,10 +87,12 @@ class PeopleScreen(FrameScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self._view = "people"
-        self._order = next(iter(SORT_KEYS))
+        self._order = next(iter(ORDERS))
         self._filter = ""
         self._with_contacts = False
         self._list: PeopleList | None = None
+        self._texts: Mapping[str, str] = {}
+        self._pairs: Sequence[ProposalRow] = ()
         self._wanted: AuthorReference | None = None
         self._queries = SerialWorker(self, self.appliance.memory_worker)
         self._detail_queries = SerialWorker(self, self.appliance.memory_worker)
@@ -122,8 +125,9 @@ class PeopleScreen(FrameScreen):
         user = self.appliance.user
         with show_errors(self._show_note):
             # With address books: somebody who is only there may be one with somebody who wrote.
-            self._list = await self._queries.run_query(lambda memory: memory.people.list(user, everyone=True))
-            self.appliance.person_names = {person.id: person.name for person in self._list}
+            people, texts, pairs = await self._queries.run_query(lambda memory: _load_people(memory, user))
+            self._list, self._texts, self._pairs = people, texts, pairs
+            self.appliance.person_names = {person.id: person.name for person in people}
             self._show()
 
     def _visible_people(self) -> list[Person]:
@@ -131,8 +135,7 @@ class PeopleScreen(FrameScreen):
         return [person for person in self._list or () if person.messages or self._with_contacts]
 
     def _proposals(self) -> list[ProposalRow]:
-        found = proposal_rows(self._list, self._list.proposals) if self._list is not None else []
-        return [row for row in found if row.a.messages or row.b.messages or self._with_contacts]
+        return [row for row in self._pairs if row.a.messages or row.b.messages or self._with_contacts]
 
     def _show(self) -> None:
         if self._list is None:
@@ -141,7 +144,7 @@ class PeopleScreen(FrameScreen):
         rows: Sequence[Row] = proposals
         if self._view == "people":
             rows = [PersonRow(person) for person in sort_people(people, self._order)]
-        shown = filter_rows(rows, self._filter)
+        shown = filter_rows(rows, self._filter, self._texts)
         self._rows.show(shown)
         self._select_wanted()
         self.query_one("#proposals", Tab).label = Content(f"Proposals {len(proposals):,}" if proposals else "Proposals")
@@ -260,7 +263,7 @@ class PeopleScreen(FrameScreen):
             self.appliance.read(message.session_id, message.id)
 
     def action_sort(self) -> None:
-        orders = list(SORT_KEYS)
+        orders = list(ORDERS)
         self._order = orders[(orders.index(self._order) + 1) % len(orders)]
         self._show()
 
@@ -374,6 +377,12 @@ class PeopleScreen(FrameScreen):
     def action_calendar(self) -> None:
         if (person := self._person) is not None:
             self.appliance.show_calendar(authors=(person.id,))
+
+
+def _load_people(memory: Appliance, user: str | None) -> tuple[PeopleList, dict[str, str], list[ProposalRow]]:
+    """The people with what the filter searches, and the pairs who may be one: a mailbox has thousands."""
+    people = memory.people.list(user, everyone=True)
+    return people, {person.id: searchable_text(person) for person in people}, proposal_rows(people, people.proposals)
 
 
 def _load_person(memory: Appliance, id: str, user: str | None, names: dict[str, str]) -> list[DetailPart]:

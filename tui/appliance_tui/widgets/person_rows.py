@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -130,41 +130,40 @@ def _pair(row: ProposalRow) -> str:
     return f"{one_line(row.a.name)} ({row.a.id}) = {one_line(row.b.name)} ({row.b.id})"
 
 
-def searchable_text(row: Row) -> str:
-    """What the filter of the list looks in: names, addresses, numbers and sources."""
-    people = [row.person] if isinstance(row, PersonRow) else [row.a, row.b]
-    parts = [part for person in people for part in (person.name, person.id)]
-    parts += [part for person in people for identity in person.identities for part in (identity.value, identity.source)]
-    return " ".join(parts).casefold()
+def searchable_text(person: Person) -> str:
+    """What the filter of the list looks in: name, id, addresses, numbers and sources."""
+    parts = [part for identity in person.identities for part in (identity.value, identity.source)]
+    return " ".join((person.name, person.id, *dict.fromkeys(parts))).casefold()
 
 
-def filter_rows(rows: Sequence[Row], typed: str) -> list[Row]:
-    """The rows that contain all words of a filter."""
+def filter_rows(rows: Sequence[Row], typed: str, texts: Mapping[str, str]) -> list[Row]:
+    """The rows that contain all words of a filter. ``texts`` are the searchable texts of people by id."""
     terms = typed.casefold().split()
     if not terms:
         return list(rows)
-    return [row for row in rows if all(term in searchable_text(row) for term in terms)]
+
+    def matches(row: Row) -> bool:
+        text = texts[row.person.id] if isinstance(row, PersonRow) else f"{texts[row.a.id]} {texts[row.b.id]}"
+        return all(term in text for term in terms)
+
+    return [row for row in rows if matches(row)]
 
 
-SORT_KEYS: dict[str, Callable[[Person], object]] = {
-    "messages": lambda person: (-person.messages, person.name.casefold()),
-    "last said": lambda person: _descending(person.last),
+ORDERS: dict[str, Callable[[Person], Any]] = {
+    "messages": lambda person: -person.messages,
+    "last said": lambda person: person.last or "",
     "name": lambda person: person.name.casefold(),
-    "conversations": lambda person: (-person.sessions, person.name.casefold()),
+    "conversations": lambda person: -person.sessions,
     "since": lambda person: person.first or "~",
 }
 """The orders of people, by their labels: the most, the latest and the earliest first."""
 
 
-def _descending(timestamp: str | None) -> tuple[int, ...]:
-    """A key by which the latest time comes first and none last."""
-    return tuple(-ord(letter) for letter in timestamp) if timestamp else (1,)
-
-
 def sort_people(people: Sequence[Person], order: str) -> list[Person]:
-    """People in an order; machines behind people."""
-    key = SORT_KEYS[order]
-    return sorted(people, key=lambda person: (person.automated, key(person)))
+    """People in an order, those that are equal in it by name; machines behind people."""
+    by_name = sorted(people, key=ORDERS["name"])
+    found = sorted(by_name, key=ORDERS[order], reverse=order == "last said")
+    return sorted(found, key=lambda person: person.automated)
 
 
 def proposal_rows(people: Sequence[Person], proposals: Sequence[PersonProposal]) -> list[ProposalRow]:
