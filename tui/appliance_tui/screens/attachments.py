@@ -20,7 +20,7 @@ from appliance_tui.actions import bindings
 from appliance_tui.path_input import open_file
 from appliance_tui.throughput import format_bytes
 from appliance_tui.widgets.display_text import fit_width, minute, one_line, pluralize
-from appliance_tui.widgets.rows import MUTED, RowList
+from appliance_tui.widgets.rows import MUTED, ActionRows, RowList
 from appliance_tui.workers import SerialWorker, begin, show_errors
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class AttachmentsScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="attachments"):
-            yield RowList["Attachment"](_attachment_line, key=lambda file: file.id, id="attachment-rows")
+            yield ActionRows["Attachment"](_attachment_line, key=lambda file: file.id, id="attachment-rows")
             yield Static("", id="attachments-note", markup=False)
             yield Footer(show_command_palette=False)
 

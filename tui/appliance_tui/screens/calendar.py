@@ -19,7 +19,7 @@ from appliance_tui.calendar_days import CalendarFilters, in_year, load_day, load
 from appliance_tui.frame import FrameScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.widgets.display_text import fit_width, one_line, pluralize, sanitize
-from appliance_tui.widgets.rows import MUTED, RowList
+from appliance_tui.widgets.rows import MUTED, ActionRows, RowList
 from appliance_tui.widgets.year_grid import WEEKDAYS, YearGrid
 from appliance_tui.workers import MemoryChanged, SerialWorker, begin, show_errors
 
@@ -57,7 +57,7 @@ class CalendarScreen(FrameScreen):
         yield Static("", id="calendar-legend", markup=False)
         yield Static("Loading…", id="calendar-day", markup=False)
         with Container(id="calendar-split"):
-            yield RowList["SessionDay"](_session_line, key=lambda found: found.session.id, id="calendar-sessions")
+            yield ActionRows["SessionDay"](_session_line, key=lambda found: found.session.id, id="calendar-sessions")
             with VerticalScroll(id="calendar-preview", can_focus=False):
                 yield Static("", id="calendar-messages", markup=False)
 

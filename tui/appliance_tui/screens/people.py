@@ -33,7 +33,7 @@ from appliance_tui.widgets.person_rows import (
     sort_people,
 )
 from appliance_tui.widgets.prompt_line import PromptLine
-from appliance_tui.widgets.rows import MARK, RowList
+from appliance_tui.widgets.rows import MARK, ActionRows, RowList
 from appliance_tui.workers import MemoryChanged, SerialWorker, begin, error_text, show_errors
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class PeopleScreen(FrameScreen):
         with Horizontal(id="people-split"):
             with Vertical(id="people-pane"):
                 yield HeadingLine("", id="people-headings", markup=False)
-                yield RowList[Row](render_row, key=lambda row: row.key, id="people-rows")
+                yield ActionRows[Row](render_row, key=lambda row: row.key, id="people-rows")
             with Vertical(id="person-pane"):
                 yield DetailList(id="person")
         yield PromptLine(id="people-ask")

@@ -189,3 +189,10 @@ class RowList(ScrollView, Generic[Item], can_focus=True):
         content = Content.assemble(MARK if marked else NO_MARK, self._render_item(self.items[line], width - len(MARK)))
         strip = Visual.to_strips(self, content, width, 1, style)[0]
         return strip.extend_cell_length(width, style.rich_style).crop(0, width)
+
+
+class ActionRows(RowList[Item]):
+    """A list in which Enter is left to an action of the screen, which the footer names. A click opens all the same."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return False if action == "select" else super().check_action(action, parameters)
