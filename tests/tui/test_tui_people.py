@@ -267,3 +267,18 @@ def test_months_are_bars_from_the_first_to_the_last() -> None:
     assert axis == "2025-01 to 2025-04 · at most 16 in a month (2025-01)"
     years = str(render_months({"1999-01": 1, "2024-12": 5})).split("\n")
     assert len(years[0]) == 45 and "at most 5 in 7 months (2024-09)" in years[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_the_bar_has_all_screens_and_the_user(filled: Path, width: int) -> None:
+    async def body() -> None:
+        async with shown(filled, (width, 24)) as (app, pilot):
+            await until(pilot, lambda: "me" in str(app.screen.query_one("#places", Static).visual).split())
+            bar = str(app.screen.query_one("#places", Static).visual)
+            assert [name for name in bar.split() if name in ("Recall", "Inbox", "Vitals", "People")] == [
+                "Recall", "Inbox", "Vitals", "People",
+            ]  # fmt: skip
+            assert len(bar) <= width and ("11 messages" in bar) == (width == 140 or "F7" in bar)
+
+    run(body)
