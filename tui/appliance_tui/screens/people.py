@@ -73,19 +73,10 @@ class PeopleScreen(FrameScreen):
     CSS_PATH = "people.tcss"
     PLACE = "people"
 
-    def body(self) -> ComposeResult:
-        yield Tabs(*(Tab(view.capitalize(), id=view) for view in VIEWS), id="people-views")
-        with Horizontal(id="people-split"):
-            with Vertical(id="people-pane"):
-                yield HeadingLine("", id="people-headings", markup=False)
-                yield ActionRows[Row](render_row, key=lambda row: row.key, id="people-rows")
-            with Vertical(id="person-pane"):
-                yield DetailList(id="person")
-        yield PromptLine(id="people-ask")
-        yield Static("Loading…", id="people-note", markup=False)
-
-    def on_mount(self) -> None:
-        super().on_mount()
+    def __init__(self) -> None:
+        super().__init__()
+        # As an attribute: each key that is shown or pressed looks at it.
+        self._rows = ActionRows[Row](render_row, key=lambda row: row.key, id="people-rows")
         self._view = "people"
         self._order = next(iter(ORDERS))
         self._filter = ""
@@ -94,6 +85,20 @@ class PeopleScreen(FrameScreen):
         self._texts: Mapping[str, str] = {}
         self._pairs: Sequence[ProposalRow] = ()
         self._wanted: AuthorReference | None = None
+
+    def body(self) -> ComposeResult:
+        yield Tabs(*(Tab(view.capitalize(), id=view) for view in VIEWS), id="people-views")
+        with Horizontal(id="people-split"):
+            with Vertical(id="people-pane"):
+                yield HeadingLine("", id="people-headings", markup=False)
+                yield self._rows
+            with Vertical(id="person-pane"):
+                yield DetailList(id="person")
+        yield PromptLine(id="people-ask")
+        yield Static("Loading…", id="people-note", markup=False)
+
+    def on_mount(self) -> None:
+        super().on_mount()
         self._queries = SerialWorker(self, self.appliance.memory_worker)
         self._detail_queries = SerialWorker(self, self.appliance.memory_worker)
         self.watch(self.app, "user", lambda user: self._load(), init=False)
@@ -105,10 +110,6 @@ class PeopleScreen(FrameScreen):
     def on_memory_changed(self, message: MemoryChanged) -> None:
         if message.kind in ("ingested", "forgotten", "deleted", "missed"):
             self._load(CHANGE_PAUSE_SECONDS)
-
-    @property
-    def _rows(self) -> RowList[Row]:
-        return self.query_one("#people-rows", RowList)
 
     def find_author(self, author: AuthorReference) -> None:
         """Select the person who is an author, as soon as the list is loaded."""
@@ -227,11 +228,10 @@ class PeopleScreen(FrameScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Decisions about a proposal need one, and those about a person need a person."""
-        if self._is_mounted and self.is_attached and self.query("#people-rows"):
-            if action in ("accept", "reject"):
-                return bool(self._marked_proposals())
-            if action in ("merge", "split", "rename", "set_me", "calendar"):
-                return self._person is not None
+        if action in ("accept", "reject"):
+            return bool(self._marked_proposals())
+        if action in ("merge", "split", "rename", "set_me", "calendar"):
+            return self._person is not None
         return super().check_action(action, parameters)
 
     def action_view(self, view: str) -> None:
