@@ -263,7 +263,7 @@ def test_months_are_bars_from_the_first_to_the_last() -> None:
     assert render_months({"": 3}) is None
     assert str(render_months({"2025-03": 3})) == "3 messages, all in 2025-03"
     upper, lower, axis = str(render_months({"2025-01": 16, "2025-02": 8, "2025-04": 1})).split("\n")
-    assert upper == "█   " and lower == "██ ▁"
+    assert upper == "██      " and lower == "████  ▁▁"
     assert axis == "2025-01 to 2025-04 · at most 16 in a month (2025-01)"
     years = str(render_months({"1999-01": 1, "2024-12": 5})).split("\n")
     assert len(years[0]) == 45 and "at most 5 in 7 months (2024-09)" in years[2]

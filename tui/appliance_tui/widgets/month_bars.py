@@ -10,7 +10,7 @@ from appliance_tui.widgets.display_text import pluralize
 from appliance_tui.widgets.rows import MUTED
 
 MAX_BARS = 48
-"""Bars side by side: more months than that are summed up in groups."""
+"""Bars side by side: more months than that are summed up in groups. Half as many are twice as wide."""
 
 HEIGHT = 2
 """Lines of the plot: sixteen steps."""
@@ -37,7 +37,8 @@ def render_months(months: Mapping[str, int]) -> Content | None:
         for start in range(first, last + 1, group)
     ]
     top = max(bars)
-    lines = ["".join(_EIGHTHS[_step(count, top, HEIGHT - 1 - row)] for count in bars) for row in range(HEIGHT)]
+    cells = 2 if len(bars) <= MAX_BARS // 2 else 1
+    lines = ["".join(_EIGHTHS[_step(count, top, HEIGHT - 1 - row)] * cells for count in bars) for row in range(HEIGHT)]
     span = "month" if group == 1 else f"{group} months"
     best = first + bars.index(top) * group
     axis = f"{_name(first)} to {_name(last)} · at most {top:,} in a {span} ({_name(best)})"
