@@ -84,7 +84,7 @@ def test_all_is_there_and_within_the_screen(filled: Path, size: tuple[int, int],
             await until(pilot, lambda: bool(said(app, "#vitals-search").strip()))
             search = app.screen.query_one("#vitals-search", Chart)
             assert "p95" in said(app, "#vitals-search") + str(search.border_subtitle)
-            assert "tokens of o200k_base" in said(app, "#vitals-status")
+            assert "tokens counted by o200k_base" in said(app, "#vitals-status")
             plots = [*app.screen.query(Chart)]
             assert all(plot.region.right <= size[0] for plot in plots)
             if size == (80, 24):  # the rest is reached by scrolling
@@ -213,6 +213,7 @@ def test_months_without_messages_are_there_and_small_sources_go_together() -> No
     assert _month_lines([], cumulative=True) == ({}, [])
 
 
+@pytest.mark.slow
 def test_charts_with_nothing_to_show_are_named_on_a_line(built: Path, home: Path) -> None:
     async def body() -> None:
         copied(built, home)
@@ -232,6 +233,7 @@ def test_charts_with_nothing_to_show_are_named_on_a_line(built: Path, home: Path
     run(body())
 
 
+@pytest.mark.slow
 def test_a_line_of_one_point_is_a_number(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):

@@ -227,7 +227,7 @@ def _status_line(status: dict[str, Any]) -> Content:
     model, resident = status["model"], (status["memory"] or {}).get("anonymous")
     about = [_backup_age(status["backup"])]
     about += [model["name"], f"{model['dimension']} dimensions" if model["dimension"] else "nothing embedded yet"]
-    about += [f"tokens of {status['encoding']}"]
+    about += [f"tokens counted by {status['encoding']}"]
     about += [f"{format_bytes(resident)} of memory"] if resident else []
     about += ["daemon"] if status["daemon"] else []
     more = f" (and {others} more)" if (others := len(status["troubles"]) - 1) > 0 else ""
