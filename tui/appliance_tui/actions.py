@@ -60,6 +60,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find an action by name."),
     Action("app.demo", "f9", "demo", "Demo", "Show sample chats; press again to return to your own.", False),
     Action("app.watch_found", "f8", "watch_found", "Watch", "Import and follow what an empty memory found.", False),
+    Action("app.forget", "f12", "forget", "Forget", "Erase by words, title, person, time or file.", False),
     Action("app.theme", "ctrl+t", "next_theme", "Theme", "Switch to the next theme.", False),
     Action("app.suspend", "ctrl+z", "suspend_process", "Suspend", "Leave for the shell; 'fg' returns.", False),
     Action("app.quit", "ctrl+q", "quit", "Quit", "Quit. Everything is already stored."),
@@ -155,7 +156,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("memory.pin", "p", "pin", "Pin", "Pin or unpin the selected message."),
     Action("memory.forget", "d", "forget", "Forget", "Erase the selected message, or others, for good."),
     Action("forget.close", "escape", "close", "Close", "Close; nothing changes before you confirm."),
+    Action("forget.echoes", "ctrl+o", "echoes", "Repeats", "Erase also what repeats it, or not."),
     Action("forget.receipts", "ctrl+r", "receipts", "Receipts", "Receipts of earlier erasures."),
+    Action("forget.copy", "y", "copy", "Copy", "Copy the receipt."),
+    Action("forget.save", "ctrl+s", "save", "Save", "Save the receipt to a file that only you can read."),
 )
 
 

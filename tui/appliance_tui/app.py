@@ -45,6 +45,7 @@ from appliance_tui.workers import (
 if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import Event
+    from appliance_tui.running_erasure import RunningErasure
     from appliance_tui.search_results import SearchResults
 
 DAEMON_LOST_MESSAGE = (
@@ -91,6 +92,8 @@ class ApplianceApp(App[None]):
     status_text: var[str] = var("")
     """The counts in the bar."""
     banner: var[str] = var("")
+    erasure: var[RunningErasure | None] = var["RunningErasure | None"](None)
+    """The erasure that is running, and its outcome until it is shown."""
     name_keys: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
     """What stands for a person, by each of the names, so that all of them have one colour."""
 
@@ -310,6 +313,10 @@ class ApplianceApp(App[None]):
         from appliance_tui.screens.forget import ForgetScreen
 
         self.push_screen(ForgetScreen(ids))
+
+    def action_forget(self) -> None:
+        """Forget what is to be named, or show the erasure that is running."""
+        self.forget()
 
     def action_help(self) -> None:
         from appliance_tui.screens.help import HelpScreen

@@ -35,6 +35,7 @@ class ScreenBar(Static):
     def on_mount(self) -> None:
         self.watch(self.app, "status_text", self._write)
         self.watch(self.app, "user", self._write)
+        self.watch(self.app, "erasure", self._write)
 
     def on_resize(self) -> None:
         self._write()
@@ -53,7 +54,8 @@ class ScreenBar(Static):
             )
         )
         status = f" · {app.status_text}" if app.status_text and wide else ""
-        right = Content.styled(f"{app.active_user}{status} ", "$foreground-muted")
+        erasing = f"{app.erasure.bar_text} · " if app.erasure is not None and app.erasure.bar_text else ""
+        right = Content.assemble((erasing, "bold $text-warning"), (f"{app.active_user}{status} ", "$foreground-muted"))
         gap = max(1, self.size.width - left.cell_length - right.cell_length)
         self.update(Content.assemble(left, " " * gap, right) if gap > 1 else left)
 
