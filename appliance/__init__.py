@@ -87,6 +87,8 @@ if TYPE_CHECKING:
         Hits,
         Identity,
         Importance,
+        ImportedFile,
+        ImportedSession,
         IndexStatus,
         IngestReport,
         InputProblem,
@@ -157,7 +159,8 @@ _LAZY_EXPORTS = {
             "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
             "Anniversary Attachment AttachmentPage Discovery DocumentPage FoundHistory "
             "Statistics StatisticsRow TagCount TimelineMonth "
-            "FilterChoices Histogram Hit Hits Identity Importance IndexStatus IngestReport InputProblem KnownBackups "
+            "FilterChoices Histogram Hit Hits Identity Importance ImportedFile ImportedSession IndexStatus "
+            "IngestReport InputProblem KnownBackups "
             "Layer LostPart Message MessageMatches MessageVersion MetricsSnapshot Outline Owner PeopleChange "
             "PeopleList Person PersonConversation "
             "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
@@ -216,6 +219,8 @@ __all__ = [
     "HomeReadOnly",
     "Identity",
     "Importance",
+    "ImportedFile",
+    "ImportedSession",
     "IncompleteExport",
     "Index",
     "IndexStatus",

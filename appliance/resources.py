@@ -206,6 +206,8 @@ class Overview(_Resource):
     filter_choices = Verb(r.ChoicesRequest)
     activity = Verb(r.ActivityRequest)
     files = Verb(r.WatchedFilesRequest)
+    imported_files = Verb(r.ImportedFilesRequest)
+    imported_sessions = Verb(r.ImportedSessionsRequest)
     folders = Verb(r.FoldersRequest)
 
 

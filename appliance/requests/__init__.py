@@ -70,6 +70,8 @@ from appliance.requests.maintenance import (
 from appliance.requests.overviews import (
     AttachmentFileRequest,
     AttachmentRequest,
+    ImportedFilesRequest,
+    ImportedSessionsRequest,
     ListAttachmentsRequest,
     ListTagsRequest,
     MessageAttachmentsRequest,
@@ -151,6 +153,8 @@ __all__ = [
     "ForecastReindexRequest",
     "ForgetRequest",
     "ImportanceRequest",
+    "ImportedFilesRequest",
+    "ImportedSessionsRequest",
     "IndexStatusRequest",
     "IngestRequest",
     "InteractiveUseRequest",

@@ -109,7 +109,7 @@ def test_what_repeats_it_is_offered_first_and_goes_with_it(memory: Appliance, ta
         await until(pilot, lambda: screen.query_one("#forget-count", Input).has_focus)
         await pilot.press("ctrl+o")
         await until(pilot, lambda: "This erases 2 messages" in told(screen) and asks(screen))
-        assert lines(screen)[0] == "Also erased: 1 other item"
+        assert lines(screen)[0] == "Also to be erased: 1 other item"
         assert sum(answer.id in line for line in lines(screen)) == 1
         assert screen.query_one("#forget-count", Input).has_focus  # the question of the number is where it was
         await pilot.press("2", "enter")

@@ -118,6 +118,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("why.close", "escape,w,q", "dismiss", "Close", "Back to the results."),
     Action("inbox.retry", "enter", "retry", "Retry", "Import the file again; known messages are skipped."),
     Action("inbox.retry_all", "R", "retry_all", "Retry all", "Import all failed and partly read files again.", False),
+    Action("inbox.contents", "i", "contents", "Contents", "What the file gave: choose a conversation to read."),
     Action("inbox.add", "a", "add", "Add", "Import a file or folder by its path."),
     Action("inbox.preview", "v", "preview", "Preview", "What an import would add; changes nothing."),
     Action("inbox.stop", "x", "stop", "Stop", "Stop the import; what is stored stays, the rest can be imported later."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import datetime
 
 from rich.cells import cell_len, set_cell_size
 
@@ -65,3 +66,8 @@ def time_of(shown: Hit | Message) -> str:
 def minute(timestamp: str | None) -> str:
     """Day and minute of an ISO 8601 timestamp; "" without one."""
     return (timestamp or "")[:16].replace("T", " ")
+
+
+def local_minute(timestamp: str | None) -> str:
+    """Day and minute of an ISO 8601 timestamp of this program, by this machine's clock; "" without one."""
+    return datetime.fromisoformat(timestamp).astimezone().strftime("%Y-%m-%d %H:%M") if timestamp else ""

@@ -48,13 +48,17 @@ def erasure_rows(summary: ErasureSummary, *, with_echoes: bool) -> Iterator[Eras
     echoes, messages = summary.preview.echoes, summary.preview.messages
     if echoes:
         count = pluralize(len(echoes), "other item")
-        yield Heading(f"Also erased: {count}" if with_echoes else f"May still say it: {count} (ctrl+o erases them too)")
+        yield Heading(
+            f"Also to be erased: {count}" if with_echoes else f"May still say it: {count} (ctrl+o erases them too)"
+        )
         yield from (EchoRow(echo, summary.echo_texts.get(echo.id, "")) for echo in echoes)
     echo_ids = {echo.id for echo in echoes}
     sample = [message for message in summary.sample if message.id not in echo_ids]
     if sample and (echoes or len(messages) > len(summary.sample)):
         is_partial = len(messages) > len(summary.sample)
-        yield Heading(f"The first {len(sample):,} of {pluralize(len(messages), 'message')}" if is_partial else "Erased")
+        yield Heading(
+            f"The first {len(sample):,} of {pluralize(len(messages), 'message')}" if is_partial else "To be erased"
+        )
     yield from sample
 
 
