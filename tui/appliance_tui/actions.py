@@ -107,7 +107,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("reading.find", "slash", "find", "Find", "Find words in this conversation."),
     Action("reading.next_found", "n", "found(1)", "Next match", "Next match of the words.", False),
     Action("reading.previous_found", "N", "found(-1)", "Previous match", "Previous match of the words.", False),
-    Action("reading.summary", "s", "summary", "Summary", "Show the whole summary, or its first lines."),
+    Action("reading.summary", "s", "summary", "Summary", "The whole summary, none of it, or its first lines."),
     Action("reading.quotes", "0", "quotes", "Quotes", "Choose a quoted message; 1 to 9 go there directly.", False),
     Action("reading.copy", "y", "copy", "Copy", "Copy the message as written."),
     Action("reading.pin", "p", "pin", "Pin", "Pin or unpin the message."),

@@ -25,7 +25,7 @@ from textual.worker import WorkerFailed
 
 from appliance.errors import ApplianceError
 from appliance_tui.actions import ActionProvider, bindings
-from appliance_tui.author_colours import name_keys
+from appliance_tui.author_colours import name_keys, person_names
 from appliance_tui.ingestion import ImportQueue
 from appliance_tui.input_queue import InputHandled, InputQueue
 from appliance_tui.path_input import parse_paths
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from appliance.types import Event
     from appliance_tui.running_erasure import RunningErasure
     from appliance_tui.search_results import SearchResults
+    from appliance_tui.widgets.summary_panel import SummaryView
 
 DAEMON_LOST_MESSAGE = (
     "The daemon has stopped. What you typed is kept; the screen continues when the daemon is back ('appliance serve')."
@@ -96,6 +97,10 @@ class ApplianceApp(App[None]):
     """The erasure that is running, and its outcome until it is shown."""
     name_keys: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
     """What stands for a person, by each of the names, so that all of them have one colour."""
+    person_names: Mapping[str, str]
+    """The names of people by what else they write under, as ``author_colours.person_names`` gives them."""
+    summary_view: SummaryView = "lines"
+    """How summaries are shown beside conversations, the next ones too."""
 
     def __init__(
         self,
@@ -116,6 +121,7 @@ class ApplianceApp(App[None]):
         self.no_color = no_color()
         self._filters = line_filters(self._filters)
         self.owner = owner
+        self.person_names = {}
         self.failure: ApplianceError | None = None
         self._open = open
         self._first_frame_drawn = threading.Event()
@@ -219,7 +225,7 @@ class ApplianceApp(App[None]):
         """Read the names of people again."""
         user = self.user
         people = await self.memory_worker.run_query(lambda memory: memory.people.list(user_id=user))
-        self.name_keys = name_keys(people)
+        self.person_names, self.name_keys = person_names(people), name_keys(people)
 
     def notify_error(self, text: str, timeout: float | None = None) -> None:
         """Show an error as a notification."""
