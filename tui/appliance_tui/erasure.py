@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from appliance.types import Echo, ErasurePreview, ErasureReport, Message, Receipt
 
 MAX_PREVIEWED_MESSAGES = 200
-"""Messages of a preview whose text is loaded; nobody reads more before they confirm."""
+"""Messages of a preview whose text is loaded: more than a person reads before confirming."""
 
 MAX_READ_ECHOES = 20
 """Summaries and facts among the echoes that are read for their text, each by a request."""

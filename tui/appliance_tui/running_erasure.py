@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from appliance_tui.app import ApplianceApp
 
 PROGRESS_INTERVAL_SECONDS = 0.1
-"""Seconds between two reports of progress: nobody reads faster."""
+"""Seconds between two reports of progress: as fast as a person reads."""
 
 CHANGED_NOTICE = "Nothing was erased: the matching messages have changed. Check them again."
 

@@ -71,3 +71,9 @@ def minute(timestamp: str | None) -> str:
 def local_minute(timestamp: str | None) -> str:
     """Day and minute of an ISO 8601 timestamp of this program, by this machine's clock; "" without one."""
     return datetime.fromisoformat(timestamp).astimezone().strftime("%Y-%m-%d %H:%M") if timestamp else ""
+
+
+def short_time(timestamp: str | None) -> str:
+    """The minute of a timestamp of this program if it is of today, else its day; "" without one."""
+    at = local_minute(timestamp)
+    return at[11:] if at[:10] == f"{datetime.now():%Y-%m-%d}" else at[:10]

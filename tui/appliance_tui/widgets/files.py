@@ -6,8 +6,10 @@ import os.path
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.events import Resize
 from textual.widgets import OptionList
@@ -15,7 +17,7 @@ from textual.widgets.option_list import Option
 
 from appliance.report_groups import common_folder, outcome_of, quiet_groups
 from appliance_tui.throughput import format_bytes
-from appliance_tui.widgets.display_text import fit_width, local_minute, one_line, pluralize, sanitize
+from appliance_tui.widgets.display_text import fit_width, local_minute, one_line, pluralize, sanitize, short_time
 
 if TYPE_CHECKING:
     from appliance.report_groups import FileGroup
@@ -35,7 +37,7 @@ STATES = {
 MAX_LISTED_PROBLEMS = 200
 """Errors and notes of a report that are listed."""
 
-_TIME_WIDTH, _STATE_WIDTH, _COUNT_WIDTH = 16, 9, 14
+_STATE_WIDTH = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,10 @@ class FileList(OptionList):
         with self.app.batch_update():
             self.clear_options()
             width = max(20, self.size.width - 3)
-            self.add_options(Option(_row_content(row, width)) for row in self._rows)
+            columns = [
+                max(map(cell_len, column)) for column in zip_longest(*(row.facts for row in self._rows), fillvalue="")
+            ]
+            self.add_options(Option(_row_content(row, width, columns)) for row in self._rows)
             if not self._rows:
                 self.add_option(Option(Content.styled(self._empty, "$foreground-muted"), disabled=True))
 
@@ -93,9 +98,10 @@ class FileList(OptionList):
         return self._rows[index] if index is not None and index < len(self._rows) else None
 
 
-def _row_content(row: FileRow, width: int) -> Content:
+def _row_content(row: FileRow, width: int, columns: Sequence[int]) -> Content:
+    """A row in ``width`` cells; ``columns`` are the widths of the facts."""
     symbol, label, colour = STATES[row.state]
-    facts = "  ".join(row.facts)
+    facts = "  ".join(f"{fact:>{cells}}" for fact, cells in zip_longest(row.facts, columns, fillvalue=""))
     name = row.name or os.path.basename(row.path.rstrip("/")) or row.path
     name_width = width - _STATE_WIDTH - 2 - len(facts)
     # The reason is always shown below the list, and beside the name where there is room.
@@ -125,7 +131,7 @@ def file_row(file: WatchedFile, reread: FileReport | None, given: Sequence[Impor
     messages = sum(one.messages for one in given)
     # A queued file has given nothing yet: its size says how much there is to read.
     about = _count_given(messages) if given else format_bytes(file.size)
-    facts = (f"{about:>{_COUNT_WIDTH}}", f"{local_minute(file.read_at):<{_TIME_WIDTH}}")
+    facts = (about, short_time(file.read_at))
     return FileRow(file.path, state, facts, reason, details)
 
 
@@ -136,7 +142,7 @@ def imported_row(file: ImportedFile) -> FileRow:
         (f"\n{file.format} · {format_bytes(file.size)} · read {local_minute(file.read_at)}", "$foreground-muted"),
         f"\n{describe_given([file])}",
     )
-    facts = (_count_given(file.messages), local_minute(file.read_at))
+    facts = (_count_given(file.messages), short_time(file.read_at))
     return FileRow(file.path, "ok", facts, "", details, _name_in_zip(file.path))
 
 
@@ -176,7 +182,7 @@ def outcome_rows(outcome: ImportOutcome) -> list[FileRow]:
     when = datetime.fromtimestamp(outcome.at).strftime("%H:%M")
     if outcome.error:
         details = Content(f"{when}\n{sanitize(outcome.error)}")
-        return [FileRow("", "failed", (when,), outcome.error, details)]
+        return [FileRow("", "failed", ("", when), outcome.error, details)]
     told = [report for report in outcome.files if outcome_of(report) in ("messages", "partial", "failed")]
     told.sort(key=lambda report: not report.errors)
     rows = [
