@@ -388,22 +388,16 @@ def _example(memory: Appliance, user: str | None) -> str:
 
 def _explanation(context: Context, example: str) -> Content:
     """What the screen shows, in a memory that has something and in an empty one."""
-    lines = [
-        Content("Type a message as you would to an assistant that uses this memory."),
-        Content("Here is then the prompt that the assistant gets with it, within the token budget:"),
-        Content(""),
-    ]
-    facts = next((len(layer.items) for layer in context.layers if layer.name == "profile"), 0)
-    for layer, meaning in LAYER_MEANINGS.items():
-        now = f" ({pluralize(facts, 'fact')} now)" if layer == "profile" else ""
-        colour = LAYER_COLOURS[layer]
-        lines.append(Content.assemble(("▌ ", colour), (f"{layer:<11}", f"bold {colour}"), meaning, (now, MUTED)))
-    lines.append(Content(""))
+    lines = [Content("Type a message as you would to an assistant: here is the prompt that it gets from this memory.")]
     if example:
-        lines.append(Content.assemble(("For example  ", MUTED), (example, "bold")))
-        lines.append(Content.styled("→ takes the example.", MUTED))
+        lines.append(Content.assemble(("For example  ", MUTED), (example, "bold"), ("  → takes it", MUTED)))
     else:
         lines.append(Content.styled("The memory has no conversation yet. F5 imports some.", MUTED))
+    lines.append(Content(""))
+    facts = next((len(layer.items) for layer in context.layers if layer.name == "profile"), 0)
+    for layer, meaning in LAYER_MEANINGS.items():
+        colour, now = LAYER_COLOURS[layer], f" ({pluralize(facts, 'fact')} now)" if layer == "profile" else ""
+        lines.append(Content.assemble(("▌ ", colour), (f"{layer:<11}", f"bold {colour}"), meaning, (now, MUTED)))
     return Content("\n").join(lines)
 
 
