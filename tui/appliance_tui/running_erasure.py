@@ -50,6 +50,8 @@ class RunningErasure:
         """What it is doing, in words."""
         if self.waits_for:
             return f"Erasing {self.summary.count_label}, waiting for {self.waits_for} …"
+        if self.share == 1:
+            return f"Erased {self.summary.description}. Searching every file for traces …"
         return f"Erasing {self.summary.description} …"
 
     @property
@@ -57,6 +59,8 @@ class RunningErasure:
         """The same, short enough for the bar of screens."""
         if self.has_ended:
             return ""
+        if self.share == 1:
+            return "searching for traces"
         return "erasing" if self.share is None else f"erasing {self.share:.0%}"
 
 

@@ -266,11 +266,11 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         else:
             if self._stage != "erasing":
                 self._stage = "erasing"
-                self.query_one("#forget-request").disabled = True
+                self.query_one("#forget-request").display = self._sample_rows.display = False
                 self.query_one("#forget-confirm").display = False
                 self.query_one("#forget-progress").display = True
                 self.workers.cancel_group(self, "preview")
-                self._sample_rows.show(list(erasure_rows(erasure.summary, with_echoes=False)))
+                self.set_focus(None)
                 self.refresh_bindings()
             total = erasure.done + erasure.pending
             self.query_one(ProgressBar).update(total=total or None, progress=erasure.done)
@@ -279,9 +279,11 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
     def _restart(self) -> None:
         """Return to the request; the new preview shows what is left."""
         self._stage = "naming"
-        self.query_one("#forget-request").disabled = False
+        self.query_one("#forget-request").display = self._sample_rows.display = True
         self.query_one("#forget-progress").display = False
         self.query_one("#forget-count", Input).value = ""
+        self._focus_confirmation = True
+        self.refresh_bindings()
         self._schedule_preview()
 
     def _finish(self, receipt: Receipt, files: Sequence[str]) -> None:
@@ -290,6 +292,7 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         self.query_one("#forget-progress").display = False
         self._sample_rows.display = False
         self.query_one("#forgetting").border_title = "Forgotten"
+        self.query_one("#forget-text").add_class("-alone")
         self._show_text(_receipt_content(receipt, files))
         self.set_focus(None)
         self.refresh_bindings()
@@ -315,6 +318,8 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         """A receipt can be copied and saved while it is shown; echoes are chosen before."""
         if action in ("copy", "save"):
             return self.is_mounted and self._shown_receipt is not None
+        if action == "receipts":
+            return self._stage != "erasing"
         return action != "echoes" or (self._stage == "naming" and not self._receipts_shown)
 
     def action_copy(self) -> None:
@@ -346,6 +351,7 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         naming = self._stage == "naming" and not self._receipts_shown
         rows = self.query_one("#forget-receipts", RowList)
         rows.display = self._receipts_shown
+        self.query_one("#forget-text").set_class(not naming and not self._receipts_shown, "-alone")
         self.query_one("#forget-request").display = self._sample_rows.display = naming
         self.query_one("#forget-confirm").display = naming and self._summary is not None
         if self._receipts_shown:

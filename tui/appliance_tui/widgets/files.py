@@ -161,7 +161,7 @@ def describe_given(given: Sequence[ImportedFile]) -> str:
     """What the memory has from files, in words."""
     messages, sessions = sum(one.messages for one in given), sum(one.sessions for one in given)
     if not messages:
-        return "Gave no message that was not known from another file."
+        return "All of its messages were known from another file." if sessions else "Gave no messages."
     return f"Gave {pluralize(messages, 'message')} in {pluralize(sessions, 'conversation')}."
 
 
