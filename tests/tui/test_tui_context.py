@@ -301,6 +301,7 @@ def test_what_a_budget_drops_and_lets_in_is_marked_with_its_reason(memory: Appli
     run(memory, body)
 
 
+@pytest.mark.slow
 def test_the_marks_of_a_change_go_by_themselves(
     memory: Appliance, gardens: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -335,6 +336,7 @@ def test_before_anything_is_typed_the_screen_explains_itself_with_an_example(mem
     run(memory, body, (80, 24))
 
 
+@pytest.mark.slow
 def test_the_empty_state_of_an_empty_memory_says_where_to_begin(memory: Appliance) -> None:
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         explanation = screen.query_one("#context-empty", Static)

@@ -41,6 +41,7 @@ def test_their_width_is_the_same_in_every_terminal() -> None:
     assert cell_len(fit_width(FAMILY, 9)) == 9
 
 
+@pytest.mark.slow
 def test_a_title_with_joined_emoji_leaves_no_stray_cells(home: Path) -> None:
     with opened(home)() as memory:
         session = memory.sessions.create(title=FAMILY)

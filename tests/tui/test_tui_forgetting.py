@@ -119,6 +119,7 @@ def test_what_repeats_it_is_offered_first_and_goes_with_it(memory: Appliance, ta
     run(memory, (talk[0],), body)
 
 
+@pytest.mark.slow
 def test_a_fact_that_would_still_say_it_is_listed_with_its_words(memory: Appliance, talk: list[str]) -> None:
     (fact,) = memory.facts.add(attribute="envelope", value="the blue envelope under the stairs")
 
@@ -317,6 +318,7 @@ def test_a_running_erasure_can_be_left_and_is_shown_again(memory: Appliance, tal
     run(memory, (talk[0],), body)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", [False, True])
 def test_an_erasure_that_ends_out_of_sight_says_how(
     memory: Appliance, talk: list[str], held: Event, fails: bool, monkeypatch: pytest.MonkeyPatch

@@ -130,6 +130,7 @@ def test_what_another_program_imported_is_listed_with_what_it_gave_and_a_way_to_
     run(body())
 
 
+@pytest.mark.slow
 def test_a_file_without_messages_says_so_when_its_contents_are_asked_for(settled: Path) -> None:
     (settled / "inbox" / "photo.txt").write_text("not a chat")
 

@@ -55,6 +55,7 @@ def test_who_writes_under_a_number_or_an_address_has_a_name(written: str, kept: 
     assert author_key("Room 12-3") == "room 12-3"
 
 
+@pytest.mark.slow
 def test_a_number_is_read_as_the_name_that_it_was_given(home: Path) -> None:
     with opened(home)() as memory:
         session = memory.sessions.create(title="Pier")
