@@ -203,11 +203,13 @@ class ContextScreen(FrameScreen):
         if (context := self._shown_context) is None:
             return
         shares = self.options.shares
+        if not context.query.strip():
+            context = replace(context, notes=())  # "No memory matches" is no news before anything is typed
         self._rows.show(list(layer_rows(context, shares, self._left_out, self._change, self._open_reasons)))
         self._mark_in_prompt()
         included = sum(len(layer.items) for layer in context.layers)
         notes = [f"{included} included, {len(context.dropped)} left out", self._change.text]
-        notes += map(one_line, context.notes if context.query.strip() else ())
+        notes += map(one_line, context.notes)
         self._show_note(" · ".join(filter(None, notes)))
 
     def _show_empty_state(self, context: Context, example: str) -> None:

@@ -162,14 +162,15 @@ def render_row(row: LayerRow, width: int) -> Content:
         case LayerEntry(layer, item, came_in):
             mark = {"full": " ", "compressed": "~", "placeholder": "…"}[item.fidelity]
             tokens = f" {item.tokens:,}"
-            reason = f" was out: {came_in}" if came_in else ""
-            text_width = max(1, width - 12 - len(tokens) - len(reason))
+            text_width = max(1, width - 12 - len(tokens))
+            reason = f"was out: {came_in}  " if came_in else ""
+            reason = reason if len(reason) < text_width else fit_width(reason, text_width // 2)
             return Content.assemble(
                 ("+" if came_in is not None else " ", "bold $text-success"),
                 (f"{item.message_id:<8}", LAYER_COLOURS[layer]),
                 (f"{mark} ", MUTED),
-                fit_width(item.text, text_width),
                 (reason, "$text-success"),
+                fit_width(item.text, text_width - len(reason)),
                 (tokens, MUTED),
             )
         case RemovedEntry(removed):
@@ -178,11 +179,9 @@ def render_row(row: LayerRow, width: int) -> Content:
                 (head, "bold $text-error"), (f"{removed.reason}  ", "$text-error"), (one_line(removed.item.text), MUTED)
             )
         case DroppedGroup(reason, count, is_open):
-            return Content.assemble(
-                (f" {'▾' if is_open else '▸'} {count:>6,}  ", MUTED),
-                (reason, "$warning"),
-                ("" if is_open else "  (enter)", MUTED),
-            )
+            head, hint = f" {'▾' if is_open else '▸'} {count:>6,}  ", "" if is_open else "  enter unfolds"
+            has_room = len(head) + len(reason) + len(hint) <= width
+            return Content.assemble((head, MUTED), (reason, "$warning"), (hint if has_room else "", MUTED))
         case DroppedEntry(dropped, message, in_group):
             line = ""
             if message is not None:
