@@ -432,6 +432,12 @@ def test_a_receipt_says_what_was_found(memory: Appliance, talk: list[str]) -> No
     found = replace(receipt, proof=replace(receipt.proof, traces=("a/b",), yours=("inbox/x.zip",)))
     lines = dict(receipt_fields(found))
     assert (lines["traces"], lines["note"]) == ("a/b", "Your export inbox/x.zip still contains it.")
+    stored = replace(found, proof=replace(found.proof, yours=("an export in the inbox",)))
+    assert dict(receipt_fields(stored))["note"] == "An export in the inbox still contains it."
     assert "traces" not in dict(receipt_fields(replace(receipt, state="open")))
+    kept = replace(receipt, backups=("/usb/backup",), proof=replace(receipt.proof, awaits_server=True))
+    notes = [text for name, text in receipt_fields(kept) if name == "note"]
+    assert any("/usb/backup may still contain it" in note for note in notes)
+    assert any("Points on the server are not erased yet" in note for note in notes)
     unproved = replace(receipt, proof=type(receipt.proof)())
     assert "none found" not in dict(receipt_fields(unproved)).values()

@@ -137,7 +137,8 @@ def describe_counts(messages: int, sessions: int, facts: int, characters: int, f
 def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
     """A receipt as labels and texts. ``files`` are those that the erased messages were imported from."""
     report = receipt.proof
-    yield "receipt", f"{receipt.id} · {receipt.at[:19].replace('T', ' ')}"
+    zone = " UTC" if receipt.at.endswith(("Z", "+00:00")) else ""
+    yield "receipt", f"{receipt.id} · {receipt.at[:19].replace('T', ' ')}{zone}"
     yield (
         "erased",
         describe_counts(receipt.messages, receipt.sessions, receipt.facts, receipt.characters, receipt.formats),
@@ -159,8 +160,9 @@ def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tupl
         yield "note", "Points on the server are not erased yet. They will be when it answers again."
     for backup in receipt.backups:
         yield "note", f"The backup {backup} may still contain it. 'appliance backup --keep' removes older ones."
-    for path in report.yours:
-        yield "note", f"Your export {path} still contains it."
+    for path in report.yours:  # a stored receipt has no names of files, only what kind of file it was
+        export = f"Your export {path}" if "/" in path else f"{path[:1].upper()}{path[1:]}"
+        yield "note", f"{export} still contains it."
     for note in kept_file_notes(files):
         yield "note", note
 

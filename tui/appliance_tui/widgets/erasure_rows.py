@@ -102,7 +102,7 @@ def render_receipt(receipt: Receipt, width: int) -> Content:
     return Content.assemble(
         (f"{receipt.id:<6}", MUTED),
         f"{minute(receipt.at)}  ",
-        (f"{pluralize(receipt.messages, 'message'):<18}", "bold"),
-        f"{pluralize(receipt.sessions, 'session'):<14}",
-        (f"{receipt.state}, {found}", "bold $error" if traces else MUTED),
+        (f"{pluralize(receipt.messages, 'message'):<16}", "bold"),
+        (f"  {receipt.state}, {found}", "bold $text-error" if traces else MUTED),
+        f", {pluralize(receipt.sessions, 'whole session')}" if receipt.sessions else "",
     )

@@ -164,7 +164,7 @@ def render_row(row: LayerRow, width: int) -> Content:
             tokens = f" {item.tokens:,}"
             text_width = max(1, width - 12 - len(tokens))
             reason = f"was out: {came_in}  " if came_in else ""
-            reason = reason if len(reason) < text_width else fit_width(reason, text_width // 2)
+            reason = reason if len(reason) <= text_width - 8 else fit_width(reason, max(1, text_width - 8))
             return Content.assemble(
                 ("+" if came_in is not None else " ", "bold $text-success"),
                 (f"{item.message_id:<8}", LAYER_COLOURS[layer]),
