@@ -289,6 +289,9 @@ def test_what_a_budget_drops_and_lets_in_is_marked_with_its_reason(memory: Appli
         line = layers.render_row(removed[0], 120).plain
         assert line.startswith(f"−{removed[0].removed.item.message_id}") and removed[0].removed.reason in line
         assert f"{len(removed)} dropped out" in note(screen)
+        screen._schedule_build(0)  # as when something else changes in the memory
+        await until(pilot, lambda: shown(pilot) is not small)
+        assert of_kind(screen, layers.RemovedEntry) == removed
         await with_budget(pilot, screen, 2_000)
         came_in = [row for row in of_kind(screen, layers.LayerEntry) if row.came_in is not None]
         assert {row.item.message_id for row in came_in} == gone

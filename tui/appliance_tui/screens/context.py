@@ -183,7 +183,12 @@ class ContextScreen(FrameScreen):
         }
         self.query_one(PromptView).show(answer.lines, width, layer_notes)
         self._show_empty_state(context, answer.example)
-        self._show_change(compare_contexts(previous, context) if previous and is_same_message else NO_CHANGE)
+        if previous is None or not is_same_message:
+            self._show_change(NO_CHANGE)
+        elif change := compare_contexts(previous, context):
+            self._show_change(change)
+        else:
+            self._show_rows()  # what is marked stays for its moment
         self.answered_query = context.query
 
     def _show_change(self, change: ContextChange) -> None:
