@@ -345,6 +345,32 @@ def test_an_erasure_that_ends_out_of_sight_says_how(
     run(memory, (talk[0],), body, (80, 24))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_screen_closes_when_a_running_erasure_is_done(
+    memory: Appliance, talk: list[str], held: Event, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
+        app = pilot.app
+        assert isinstance(app, ApplianceApp)
+        await until(pilot, lambda: asks(screen))
+        await pilot.press("1", "enter")
+        await until(pilot, lambda: app.erasure is not None and app.erasure.done)
+        await pilot.press("escape", "ctrl+q")
+        await until(pilot, lambda: any("closes when it is done" in one.message for one in app._notifications))
+        assert app.is_running and app._exit is False
+        if fails:
+            monkeypatch.setattr(forgetting, "erase", refuse)
+        held.set()
+        await until(pilot, lambda: app.erasure is None)
+        assert app._exit is not fails  # what went wrong is read before the screen closes
+
+    def refuse(*about: Any) -> None:
+        raise HomeError("The disk is full.")
+
+    run(memory, (talk[0],), body)
+
+
 def test_a_receipt_is_saved_for_its_owner_alone_and_copied(memory: Appliance, talk: list[str], tmp_path: Path) -> None:
     receipt = memory.erasure.forget(memory.erasure.preview(talk[0]))
     target = tmp_path / "receipt.txt"

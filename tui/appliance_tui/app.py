@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -286,6 +287,14 @@ class ApplianceApp(App[None]):
         from appliance_tui.screens.import_preview import ImportPreviewScreen
 
         self.push_screen(ImportPreviewScreen(paths))
+
+    async def action_quit(self) -> None:
+        """Quit; while an erasure runs, when it is done, because closing the memory waits for it on an empty screen."""
+        if self.erasure is None or self.erasure.has_ended:
+            self.exit()
+        else:
+            self.erasure = replace(self.erasure, quits=True)
+            self.notify("The erasure is still running. The screen closes when it is done.", timeout=10)
 
     async def action_demo(self) -> None:
         """Switch to the sample chats, which belong to another user, or back."""

@@ -26,7 +26,7 @@ CHANGED_NOTICE = "Nothing was erased: the matching messages have changed. Check 
 @dataclass(frozen=True, slots=True)
 class RunningErasure:
     """An erasure and how far it is: steps that are ``done`` and ``pending``, and what it waits for. It has ended when
-    it has a ``receipt`` or an ``error``."""
+    it has a ``receipt`` or an ``error``. ``quits`` says that the person has quit, and the screen is to close then."""
 
     summary: ErasureSummary
     done: int = 0
@@ -34,6 +34,7 @@ class RunningErasure:
     waits_for: str = ""
     receipt: Receipt | None = None
     error: str = ""
+    quits: bool = False
 
     @property
     def has_ended(self) -> bool:
@@ -95,17 +96,20 @@ async def _erase(app: ApplianceApp, summary: ErasureSummary, request: ErasureReq
     try:
         receipt = await app.memory_worker.run_command(work)
     except ApplianceError as error:
-        app.erasure = replace(state, error=error_text(error))
+        ended = replace(state, error=error_text(error))
     else:
-        app.erasure = replace(state, receipt=receipt, error="" if receipt is not None else CHANGED_NOTICE)
+        ended = replace(state, receipt=receipt, error="" if receipt is not None else CHANGED_NOTICE)
+    quits, app.erasure = app.erasure is not None and app.erasure.quits, ended
+    if quits and not ended.error:
+        app.exit()
     if not any(getattr(screen, "PLACE", "") == "forget" for screen in app.screen_stack):
-        _notify_of_end(app, app.erasure)
+        _notify_of_end(app, ended)
         app.erasure = None
 
 
 def _show_progress(app: ApplianceApp, state: RunningErasure) -> None:
     if app.erasure is not None and not app.erasure.has_ended:
-        app.erasure = state
+        app.erasure = replace(state, quits=app.erasure.quits)
 
 
 def _notify_of_end(app: ApplianceApp, erasure: RunningErasure) -> None:
