@@ -103,18 +103,43 @@ def test_what_repeats_it_is_offered_first_and_goes_with_it(memory: Appliance, ta
         await until(pilot, lambda: asks(screen))
         assert "This erases 1 message" in told(screen)
         heading, echo, _, message = lines(screen)
-        assert heading == "May still say it: 1 other item (ctrl+o erases them too)"
-        assert answer.id in echo and "answer: Saved: blue envelope under the stairs." in echo
+        assert heading == "May still say it: 1 other item (space erases one too, ctrl+o all)"
+        assert echo.startswith(f"[ ] {answer.id}") and "answer: Saved: blue envelope under the stairs." in echo
         assert talk[0] in message
         await until(pilot, lambda: screen.query_one("#forget-count", Input).has_focus)
         await pilot.press("ctrl+o")
         await until(pilot, lambda: "This erases 2 messages" in told(screen) and asks(screen))
-        assert lines(screen)[0] == "Also to be erased: 1 other item"
+        assert lines(screen)[1].startswith("[x]")
         assert sum(answer.id in line for line in lines(screen)) == 1
         assert screen.query_one("#forget-count", Input).has_focus  # the question of the number is where it was
         await pilot.press("2", "enter")
         await done(pilot, screen)
         assert [message.id for message in memory.overview.messages([*talk, answer.id])] == talk[1:]
+
+    run(memory, (talk[0],), body)
+
+
+def test_one_of_what_repeats_it_can_be_chosen(memory: Appliance, talk: list[str]) -> None:
+    answers = memory.sessions.create(title="Answers")
+    ids = [answers.add("assistant", f"{word}: blue envelope under the stairs.").id for word in ("Saved", "Noted")]
+
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
+        def boxes() -> list[str]:
+            return [line[:3] for line in lines(screen) if line.startswith("[")]
+
+        await until(pilot, lambda: asks(screen) and boxes() == ["[ ]", "[ ]"])
+        screen._sample_rows.focus()
+        screen._sample_rows.mark(("echo", ids[1]))
+        await pilot.press("space")
+        await until(pilot, lambda: boxes() == ["[ ]", "[x]"] and "2 messages" in told(screen))
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: boxes() == ["[x]", "[x]"] and "3 messages" in told(screen))
+        await pilot.press("space")  # all but the selected one
+        await until(pilot, lambda: boxes() == ["[x]", "[ ]"] and "2 messages" in told(screen))
+        screen.query_one("#forget-count", Input).focus()
+        await pilot.press("2", "enter")
+        await done(pilot, screen)
+        assert [message.id for message in memory.overview.messages([*talk, *ids])] == [*talk[1:], ids[1]]
 
     run(memory, (talk[0],), body)
 
@@ -125,7 +150,7 @@ def test_a_fact_that_would_still_say_it_is_listed_with_its_words(memory: Applian
 
     async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         await until(pilot, lambda: asks(screen))
-        assert any(line.startswith(fact.id) and "blue envelope" in line for line in lines(screen))
+        assert any(fact.id in line and "blue envelope" in line for line in lines(screen))
         screen._sample_rows.focus()
         await pilot.press("enter")  # a fact has no place in a conversation
         assert pilot.app.screen is screen

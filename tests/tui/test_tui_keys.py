@@ -90,6 +90,13 @@ async def receipts(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
+async def repeats(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """The list of the dialog to forget."""
+    await at("forget", "d", first=recall)(app, pilot)
+    app.screen.query_one("#forget-sample", RowList).focus()
+    await pilot.pause()
+
+
 GETS_THERE: dict[str, Scene] = {
     "app": recall,
     "recall": recall,
@@ -104,11 +111,14 @@ GETS_THERE: dict[str, Scene] = {
     "vitals": at("vitals", "f6"),
     "forget": at("forget", "d", first=recall),
     "receipts": receipts,
+    "repeats": repeats,
 }
 
 
 def scene_of(action: Action) -> str:
-    """Where its keys act: a receipt is copied and saved while one is shown."""
+    """Where its keys act: a receipt is copied and saved while one is shown, a space in a line is one."""
+    if action.id == "forget.choose":
+        return "repeats"
     return "receipts" if action.id in ("forget.copy", "forget.save") else action.place
 
 
@@ -133,7 +143,7 @@ def quick_for(name: str, names: Iterable[str]) -> list[ParameterSet]:
     return [pytest.param(one, marks=[] if one == name else [pytest.mark.slow]) for one in names]
 
 
-@pytest.mark.parametrize("place", quick_for("recall", [*PLACES, "receipts"]))
+@pytest.mark.parametrize("place", quick_for("recall", [*PLACES, "receipts", "repeats"]))
 def test_each_key_reaches_its_action(place: str, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):

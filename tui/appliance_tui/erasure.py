@@ -26,8 +26,8 @@ MAX_NAMED_FILES = 3
 
 @dataclass(frozen=True, slots=True)
 class ErasureRequest:
-    """What to forget. All but the last two narrow each other; ``everything`` excludes them. ``with_echoes`` adds what
-    else says it."""
+    """What to forget. All but the last three narrow each other; ``everything`` excludes them. ``with_echoes`` adds what
+    else says it, with ``echo_ids`` only that."""
 
     ids: tuple[str, ...] = ()
     source: str = ""
@@ -38,6 +38,7 @@ class ErasureRequest:
     until: str = ""
     everything: bool = False
     with_echoes: bool = False
+    echo_ids: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.everything or self.is_narrowed
@@ -45,7 +46,7 @@ class ErasureRequest:
     @property
     def is_narrowed(self) -> bool:
         """Whether it names anything but everything."""
-        return replace(self, everything=False, with_echoes=False) != ErasureRequest()
+        return replace(self, everything=False, with_echoes=False, echo_ids=()) != ErasureRequest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,7 @@ def preview_erasure(memory: Appliance, request: ErasureRequest, user: str | None
         until=request.until or None,
         everything=request.everything,
         with_echoes=request.with_echoes,
+        echo_ids=request.echo_ids,
         user_id=user,
     )
     ids = [f"m{key}" for key in preview.messages[:MAX_PREVIEWED_MESSAGES]]

@@ -94,6 +94,7 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         self._summary: ErasureSummary | None = None
         self._receipt: Receipt | None = None
         self._files: Sequence[str] = ()
+        self._chosen_echoes: set[str] = set()
         self._receipts_shown = False
         self._is_ready = False
         self._focus_confirmation = bool(ids)  # the request is complete: only the number is missing
@@ -144,14 +145,21 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
             tuple(values.pop("ids").replace(",", " ").split()),
             **values,
             everything=self.query_one("#forget-everything", Checkbox).value,
-            with_echoes=self.query_one("#forget-echoes", Checkbox).value,
+            with_echoes=self._takes_all_echoes or bool(self._chosen_echoes),
+            echo_ids=() if self._takes_all_echoes else tuple(sorted(self._chosen_echoes)),
         )
+
+    @property
+    def _takes_all_echoes(self) -> bool:
+        return self.query_one("#forget-echoes", Checkbox).value
 
     @on(Input.Changed)
     @on(Checkbox.Changed)
     def _field_changed(self, event: Input.Changed | Checkbox.Changed) -> None:
         event.stop()
         if isinstance(event, Checkbox.Changed) or event.input.id not in ("forget-count", "forget-path"):
+            if isinstance(event, Input.Changed):
+                self._chosen_echoes.clear()  # what repeats something else is something else
             self._schedule_preview()
 
     def _schedule_preview(self) -> None:
@@ -180,8 +188,9 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
             self._show(summary)
 
     def _show(self, summary: ErasureSummary) -> None:
-        with_echoes = self.query_one("#forget-echoes", Checkbox).value
-        self._sample_rows.show(list(erasure_rows(summary, with_echoes=with_echoes)))
+        all_echoes = {echo.id for echo in summary.preview.echoes}
+        chosen = all_echoes if self._takes_all_echoes else self._chosen_echoes
+        self._sample_rows.show(list(erasure_rows(summary, chosen)))
         if not summary.count:
             self._show_text(f"No matches: nothing to forget. {author_note(summary.preview)}".rstrip())
             return
@@ -227,8 +236,22 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
             self.appliance.read(message.session_id, message.id)
 
     def action_echoes(self) -> None:
-        """Erase also what repeats the messages, or not."""
+        """Erase also all that repeats the messages, or nothing of it."""
+        self._chosen_echoes.clear()
         self.query_one("#forget-echoes", Checkbox).toggle()
+
+    def action_choose(self) -> None:
+        """Erase also the selected item that repeats the messages, or not."""
+        rows = self._sample_rows
+        if not isinstance(row := rows.chosen, EchoRow):
+            return
+        box = self.query_one("#forget-echoes", Checkbox)
+        if box.value:
+            self._chosen_echoes = {other.echo.id for other in rows.items if isinstance(other, EchoRow)}
+            with box.prevent(Checkbox.Changed):
+                box.value = False
+        self._chosen_echoes ^= {row.echo.id}
+        self._schedule_preview()
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
         """Preview again: more messages may match."""
@@ -320,7 +343,7 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
             return self.is_mounted and self._shown_receipt is not None
         if action == "receipts":
             return self._stage != "erasing"
-        return action != "echoes" or (self._stage == "naming" and not self._receipts_shown)
+        return action not in ("echoes", "choose") or (self._stage == "naming" and not self._receipts_shown)
 
     def action_copy(self) -> None:
         if (shown := self._shown_receipt) is not None:

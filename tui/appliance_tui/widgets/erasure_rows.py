@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,10 +27,11 @@ ECHO_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class EchoRow:
-    """Something that may still say what is erased, and its text as far as it is known."""
+    """Something that may still say what is erased, its text as far as it is known, and whether it is erased too."""
 
     echo: Echo
     text: str
+    is_chosen: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +44,15 @@ class Heading:
 ErasureRow = EchoRow | Heading | Message
 
 
-def erasure_rows(summary: ErasureSummary, *, with_echoes: bool) -> Iterator[ErasureRow]:
-    """What the list shows: first what repeats the messages, then the first of the messages themselves."""
+def erasure_rows(summary: ErasureSummary, chosen_echoes: Collection[str]) -> Iterator[ErasureRow]:
+    """What the list shows: first what repeats the messages, by the ids that are chosen to be erased too, then the first
+    of the messages themselves."""
     echoes, messages = summary.preview.echoes, summary.preview.messages
     if echoes:
         count = pluralize(len(echoes), "other item")
-        yield Heading(
-            f"Also to be erased: {count}" if with_echoes else f"May still say it: {count} (ctrl+o erases them too)"
-        )
-        yield from (EchoRow(echo, summary.echo_texts.get(echo.id, "")) for echo in echoes)
+        yield Heading(f"May still say it: {count} (space erases one too, ctrl+o all)")
+        for echo in echoes:
+            yield EchoRow(echo, summary.echo_texts.get(echo.id, ""), echo.id in chosen_echoes)
     echo_ids = {echo.id for echo in echoes}
     sample = [message for message in summary.sample if message.id not in echo_ids]
     if sample and (echoes or len(messages) > len(summary.sample)):
@@ -81,9 +82,11 @@ def is_heading(row: ErasureRow) -> bool:
 def render_row(row: ErasureRow, width: int) -> Content:
     """A row on one line."""
     match row:
-        case EchoRow(echo, text):
-            kind = ECHO_NAMES[echo.kind]
-            return Content.assemble((f"{echo.id:<8}", MUTED), (f"{kind}: ", "bold $text-warning"), one_line(text))
+        case EchoRow(echo, text, is_chosen):
+            box, kind = "[x] " if is_chosen else "[ ] ", ECHO_NAMES[echo.kind]
+            return Content.assemble(
+                (box, "bold"), (f"{echo.id:<8}", MUTED), (f"{kind}: ", "bold $text-warning"), one_line(text)
+            )
         case Heading(text):
             return Content.styled(text, "bold $text-accent")
         case message:
