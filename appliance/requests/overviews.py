@@ -14,6 +14,8 @@ from appliance.types import (
     AttachmentKind,
     AttachmentPage,
     Contained,
+    ImportedFile,
+    ImportedSession,
     Role,
     SessionDay,
     Statistics,
@@ -117,6 +119,45 @@ class AttachmentFileRequest(Request[str]):
     name: ClassVar[str] = "overview.attachment_file"
 
     reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFilesRequest(Request[list[ImportedFile]]):
+    """List the files that messages were imported from, by whichever program, and what each gave. The latest read come
+    first. A document in a zip is a file of its own.
+
+    Args:
+        path: Only this file, or those in it if it is a zip or a folder.
+        limit: The most files.
+
+    Raises:
+        UsageError: The limit is invalid.
+    """
+
+    name: ClassVar[str] = "overview.imported_files"
+
+    path: str | None = None
+    _: KW_ONLY
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedSessionsRequest(Request[list[ImportedSession]]):
+    """List the sessions of which an imported file has messages, those with the most first.
+
+    Args:
+        path: The file, as ``ImportedFilesRequest`` names it, or a zip or a folder with such files.
+        limit: The most sessions.
+
+    Raises:
+        UsageError: The limit is invalid.
+    """
+
+    name: ClassVar[str] = "overview.imported_sessions"
+
+    path: str
+    _: KW_ONLY
+    limit: int = 200
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ from appliance.types.index import IndexStatus
 from appliance.types.overview import (
     Activity,
     FilterChoices,
+    ImportedFile,
+    ImportedSession,
     MessageMatches,
     Outline,
     Owner,
@@ -163,6 +165,8 @@ __all__ = [
     "Identity",
     "IdentityKind",
     "Importance",
+    "ImportedFile",
+    "ImportedSession",
     "IndexStatus",
     "IngestReport",
     "InputProblem",

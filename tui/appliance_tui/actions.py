@@ -65,6 +65,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.demo", "f9", "demo", "Demo", "Show sample chats; press again to return to your own.", False),
     Action("app.watch_found", "f8", "watch_found", "Watch", "Import and follow what an empty memory found.", False),
     Action("app.calendar", "ctrl+y", "calendar", "Calendar", "The days of a year; pick one and read it.", False),
+    Action("app.forget", "f12", "forget", "Forget", "Erase by words, title, person, time or file.", False),
     Action("app.theme", "ctrl+t", "next_theme", "Theme", "Switch to the next theme.", False),
     Action("app.suspend", "ctrl+z", "suspend_process", "Suspend", "Leave for the shell; 'fg' returns.", False),
     Action("app.quit", "ctrl+q", "quit", "Quit", "Quit. Everything is already stored."),
@@ -115,7 +116,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("reading.find", "slash", "find", "Find", "Find words in this conversation."),
     Action("reading.next_found", "n", "found(1)", "Next match", "Next match of the words.", False),
     Action("reading.previous_found", "N", "found(-1)", "Previous match", "Previous match of the words.", False),
-    Action("reading.summary", "s", "summary", "Summary", "Show the whole summary, or its first lines."),
+    Action("reading.summary", "s", "summary", "Summary", "The whole summary, none of it, or its first lines."),
     Action("reading.quotes", "0", "quotes", "Quotes", "Choose a quoted message; 1 to 9 go there directly.", False),
     Action("reading.copy", "y", "copy", "Copy", "Copy the message as written."),
     Action("reading.pin", "p", "pin", "Pin", "Pin or unpin the message."),
@@ -127,6 +128,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("why.close", "escape,w,q", "dismiss", "Close", "Back to the results."),
     Action("inbox.retry", "enter", "retry", "Retry", "Import the file again; known messages are skipped."),
     Action("inbox.retry_all", "R", "retry_all", "Retry all", "Import all failed and partly read files again.", False),
+    Action("inbox.contents", "i", "contents", "Contents", "What the file gave: choose a conversation to read."),
     Action("inbox.add", "a", "add", "Add", "Import a file or folder by its path."),
     Action("inbox.preview", "v", "preview", "Preview", "What an import would add; changes nothing."),
     Action("inbox.stop", "x", "stop", "Stop", "Stop the import; what is stored stays, the rest can be imported later."),
@@ -199,7 +201,11 @@ ACTIONS: tuple[Action, ...] = (
     Action("attachments.kind", "f", "kind", "Kind", "Only images, audio, video or other files."),
     Action("attachments.close", "escape,q", "close", "Close", "Close the list."),
     Action("forget.close", "escape", "close", "Close", "Close; nothing changes before you confirm."),
+    Action("forget.choose", "space", "choose", "Choose", "Erase also the selected item that repeats it.", False),
+    Action("forget.echoes", "ctrl+o", "echoes", "Repeats", "Erase also all that repeats it, or nothing of it."),
     Action("forget.receipts", "ctrl+r", "receipts", "Receipts", "Receipts of earlier erasures."),
+    Action("forget.copy", "y", "copy", "Copy", "Copy the receipt."),
+    Action("forget.save", "ctrl+s", "save", "Save", "Save the receipt to a file that only you can read."),
 )
 
 

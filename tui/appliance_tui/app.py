@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -26,7 +27,7 @@ from textual.worker import WorkerFailed, get_current_worker
 from appliance.errors import ApplianceError
 from appliance.requests.typed_filters import SearchFilters
 from appliance_tui.actions import ActionProvider, bindings
-from appliance_tui.author_colours import name_keys
+from appliance_tui.author_colours import name_keys, person_names
 from appliance_tui.ingestion import ImportQueue
 from appliance_tui.input_queue import InputHandled, InputQueue
 from appliance_tui.path_input import parse_paths
@@ -46,7 +47,9 @@ from appliance_tui.workers import (
 if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import Event
+    from appliance_tui.running_erasure import RunningErasure
     from appliance_tui.search_results import SearchResults
+    from appliance_tui.widgets.summary_panel import SummaryView
 
 DAEMON_LOST_MESSAGE = (
     "The daemon has stopped. What you typed is kept; the screen continues when the daemon is back ('appliance serve')."
@@ -93,10 +96,16 @@ class ApplianceApp(App[None]):
     status_text: var[str] = var("")
     """The counts in the bar."""
     banner: var[str] = var("")
+    erasure: var[RunningErasure | None] = var["RunningErasure | None"](None)
+    """The erasure that is running, and its outcome until it is shown."""
     name_keys: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
     """What stands for a person, by each of the names, so that all of them have one colour."""
-    person_names: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
+    names_by_id: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
     """The names of people by their ids."""
+    person_names: Mapping[str, str]
+    """The names of people by what else they write under, as ``author_colours.person_names`` gives them."""
+    summary_view: SummaryView = "lines"
+    """How summaries are shown beside conversations, the next ones too."""
 
     def __init__(
         self,
@@ -117,6 +126,7 @@ class ApplianceApp(App[None]):
         self.no_color = no_color()
         self._filters = line_filters(self._filters)
         self.owner = owner
+        self.person_names = {}
         self.failure: ApplianceError | None = None
         self._open = open
         self._first_frame_drawn = threading.Event()
@@ -228,8 +238,8 @@ class ApplianceApp(App[None]):
         """Read the names of people again."""
         user = self.user
         people = await self.memory_worker.run_query(lambda memory: memory.people.list(user_id=user))
-        self.person_names = {person.id: person.name for person in people}
-        self.name_keys = name_keys(people)
+        self.names_by_id = {person.id: person.name for person in people}
+        self.person_names, self.name_keys = person_names(people), name_keys(people)
 
     def notify_error(self, text: str, timeout: float | None = None) -> None:
         """Show an error as a notification."""
@@ -290,6 +300,14 @@ class ApplianceApp(App[None]):
         from appliance_tui.screens.import_preview import ImportPreviewScreen
 
         self.push_screen(ImportPreviewScreen(paths))
+
+    async def action_quit(self) -> None:
+        """Quit; while an erasure runs, when it is done, because closing the memory waits for it on an empty screen."""
+        if self.erasure is None or self.erasure.has_ended:
+            self.exit()
+        else:
+            self.erasure = replace(self.erasure, quits=True)
+            self.notify("The erasure is still running. The screen closes when it is done.", timeout=10)
 
     async def action_demo(self) -> None:
         """Switch to the sample chats, which belong to another user, or back."""
@@ -362,6 +380,10 @@ class ApplianceApp(App[None]):
         from appliance_tui.screens.forget import ForgetScreen
 
         self.push_screen(ForgetScreen(ids))
+
+    def action_forget(self) -> None:
+        """Forget what is to be named, or show the erasure that is running."""
+        self.forget()
 
     def action_help(self) -> None:
         from appliance_tui.screens.help import HelpScreen

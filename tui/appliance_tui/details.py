@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from appliance.types import Fact, Importance, Message, Quote, Summary
 
 MAX_QUOTES = 50
-"""Pieces of evidence that are shown, the latest ones: nobody reads more to believe a fact."""
+"""Pieces of evidence that are shown, the latest ones: more than a person reads to believe a fact."""
 
 BAR_WIDTH = 20
 

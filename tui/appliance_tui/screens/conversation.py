@@ -93,14 +93,14 @@ class ConversationScreen(FrameScreen):
         return self.query_one(TranscriptView)
 
     def _show_people(self, name_keys: Mapping[str, str]) -> None:
-        self.transcript.name_keys = name_keys
+        self.transcript.name_keys, self.transcript.person_names = name_keys, self.appliance.person_names
         self.transcript.refresh()
 
     async def _load(self) -> None:
         with show_errors(self._show_note):
             self.info, summary, layout = await self.appliance.memory_worker.run_query(self._read_conversation)
+            self.query_one(SummaryPanel).show(summary, self.appliance.summary_view)
             self._show_title()
-            self.query_one(SummaryPanel).show(summary)
             self.call_after_refresh(self._show_layout, layout)  # when the height of the summary is known
 
     def _show_layout(self, layout: ConversationLayout) -> None:
@@ -168,7 +168,8 @@ class ConversationScreen(FrameScreen):
                 if self._search_in is not None:
                     self._begin_search(self._search_in, goes_to_first=False)
             if summary != self.query_one(SummaryPanel).summary:
-                self.query_one(SummaryPanel).show(summary)
+                self.query_one(SummaryPanel).show(summary, self.appliance.summary_view)
+                self._show_title()
             await asyncio.sleep(REFRESH_INTERVAL_SECONDS)
 
     def _show_title(self) -> None:
@@ -180,6 +181,7 @@ class ConversationScreen(FrameScreen):
             pluralize(info.messages + info.shared, "message"),
             first if first == last else f"{first} – {last}",
             f"branch of {info.branch_of}" if info.branch_of else "",
+            "summary folded, s shows it" if self.query_one(SummaryPanel).is_folded else "",
         ]
         self.query_one("#reading-title", Static).update(
             Content.assemble(
@@ -368,7 +370,8 @@ class ConversationScreen(FrameScreen):
 
     def action_summary(self) -> None:
         if self._require_summary() is not None:
-            self.query_one(SummaryPanel).toggle()
+            self.appliance.summary_view = self.query_one(SummaryPanel).next_view(self.has_class("-wide"))
+            self._show_title()
 
     def _require_summary(self) -> Summary | None:
         """The summary; without one, a notification says so."""

@@ -17,7 +17,7 @@ from textual.reactive import var
 from textual.widgets import Input, Static
 
 from appliance.errors import ApplianceError
-from appliance.requests.typed_filters import SearchFilters, extract_filters
+from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters
 from appliance_tui import filters
 from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import open_file, source_file
@@ -95,7 +95,7 @@ class SearchScreen(FrameScreen):
 
     def watch_search_filters(self, search_filters: SearchFilters) -> None:
         if self.is_mounted:
-            self.query_one(FilterChips).show(search_filters, self.appliance.person_names)
+            self.query_one(FilterChips).show(search_filters, self.appliance.names_by_id)
             self._schedule_search()
 
     def _schedule_search(self) -> None:
@@ -104,11 +104,12 @@ class SearchScreen(FrameScreen):
 
     async def _search(self, query: str) -> None:
         await asyncio.sleep(TYPING_PAUSE_SECONDS)
-        if not query.strip() and not replace(self.search_filters, user=None):  # filters alone list what passes them
+        words = filters.without_partial_filter(query)
+        if not words.strip() and not replace(self.search_filters, user=None):  # filters alone list what passes them
             self._show(None, query)
             return
         arguments = self.search_filters.search_arguments(self.appliance.user)
-        spec = SearchSpec(query, arguments, self.sort, NEIGHBOURS)
+        spec = SearchSpec(words, arguments, self.sort, NEIGHBOURS)
         with show_errors(self._show_error):
             page = await self._queries.run_query(partial(read_page, spec=spec))
             results = SearchResults(spec)
@@ -214,8 +215,22 @@ class SearchScreen(FrameScreen):
     @on(HitList.OptionSelected)
     @on(Input.Submitted, "#query")
     def action_open(self) -> None:
+        if self._finish_filter():
+            return
         if (hit := self._marked_hit) is not None:
             self.appliance.read(hit.session_id, hit.message_id, self.query_one(HitList).results)
+
+    def _finish_filter(self) -> bool:
+        """Apply the filter at the end of the search line; False if there is none."""
+        line = self.query_one(SearchInput)
+        if not line.has_focus or filters.partial_filter(line.value) is None:
+            return False
+        remaining, search_filters = extract_filters(line.value, self.search_filters, NO_CURSOR)
+        if remaining == line.value:
+            return False
+        line.value, self.search_filters = remaining, search_filters
+        line.cursor_position = len(remaining)
+        return True
 
     def action_search(self) -> None:
         self.query_one(SearchInput).focus()
