@@ -172,9 +172,14 @@ def to_message(row: MessageRow) -> Message:
 # --- writing within the transaction of an ingest -----------------------------------------------------
 
 
-def count(db: sqlite3.Connection) -> int:
-    """Return the number of messages of all users."""
-    return fetch_int(db, "SELECT count(*) FROM message")
+def count(db: sqlite3.Connection, scope: Scope | None = None) -> int:
+    """Return the number of messages of all users, or of one scope."""
+    if scope is None:
+        return fetch_int(db, "SELECT count(*) FROM message")
+    sessions = f"SELECT s.id FROM session s WHERE s.user_id = ? AND s.namespace = ? AND {NOT_EXPIRED}"
+    return fetch_int(
+        db, f"SELECT count(*) FROM message WHERE session_id IN ({sessions})", (scope.user_id, scope.namespace, now())
+    )
 
 
 def upsert_source(tx: sqlite3.Connection, path: str, format: str, size: int) -> int:
@@ -414,20 +419,17 @@ def iterate(
     for info in sessions.iterate(db, on_unreadable):
         if user_id is not None and info.user_id != user_id:
             continue
-        for row in own_rows(db, sessions.key(info), on_unreadable):
-            yield row, info
+        yield from ((row, info) for row in own_rows(db, sessions.key(info), on_unreadable))
 
 
 def own_rows(
     db: sqlite3.Connection, session: int, on_unreadable: Callable[[str], None] | None = None
 ) -> Iterator[MessageRow]:
-    """Yield the messages of a session, without those that it shares as a branch, in order and in bounded memory;
-    ``on_unreadable`` as for ``iterate``."""
+    """Yield the messages of a session, without those that it shares as a branch; as ``iterate``."""
     after = (-(1 << 62), -1, 0)
     while True:
         try:
-            query = _page_sql(f"m.order_at, m.position, m.id, {COLUMNS}")
-            rows = db.execute(query, (session, *after)).fetchall()
+            rows = db.execute(_page_sql(f"m.order_at, m.position, m.id, {COLUMNS}"), (session, *after)).fetchall()
             places = [values[:3] for values in rows]
             page = [MessageRow(*values[3:]) for values in rows]
         except StoreCorrupt:

@@ -32,6 +32,8 @@ from appliance.types.index import IndexStatus
 from appliance.types.overview import (
     Activity,
     FilterChoices,
+    ImportedFile,
+    ImportedSession,
     MessageMatches,
     Outline,
     Owner,
@@ -80,7 +82,7 @@ from appliance.types.search import (
     WhyNot,
 )
 from appliance.types.secrets import SecretMark, SecretPolicy, SecretScan
-from appliance.types.statistics import Anniversary, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
+from appliance.types.statistics import Anniversary, SessionDay, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
 from appliance.types.stored import (
     Event,
     Fact,
@@ -167,6 +169,8 @@ __all__ = [
     "Identity",
     "IdentityKind",
     "Importance",
+    "ImportedFile",
+    "ImportedSession",
     "IndexStatus",
     "IngestReport",
     "InputProblem",
@@ -213,6 +217,7 @@ __all__ = [
     "SecretMark",
     "SecretPolicy",
     "SecretScan",
+    "SessionDay",
     "SessionInfo",
     "SessionOrder",
     "SessionPage",

@@ -7,7 +7,7 @@ stays. Erasures are no changes of this kind; each empties the stack, so that it 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -174,6 +174,33 @@ def tag_sessions(memory: Appliance, ids: Sequence[str], add: Sequence[str], remo
             tags = session.untag(remove)
         after[id] = tags
 
+    what = pluralize(len(ids), "conversation")
+    done = [f"Tagged {what}: {', '.join(add)}"] if add else []
+    done += [f"Removed the tag from {what}: {', '.join(remove)}"] if remove else []
+    return _tag_change("; ".join(done), f"The tags of {what} are as before", before, after)
+
+
+def replace_tags(memory: Appliance, id: str, wanted: Sequence[str], replaced: Sequence[str]) -> Change:
+    """Give a conversation tags in place of others.
+
+    Raises:
+        ApplianceError: as the memory says; a tag is too long, for instance. The tags stay as they were then.
+    """
+    session = memory.sessions.get(id)
+    before = tags = tuple(session.info.tags)
+    if wanted:
+        tags = session.tag(wanted)  # before others go: it may be refused
+    if replaced:
+        tags = session.untag(replaced)
+        if wanted:
+            tags = session.tag(wanted)  # those that it had before
+    done = f"Tags: {', '.join(tags)}" if tags else "No tags"
+    return _tag_change(done, "The tags are as before", {id: before}, {id: tags})
+
+
+def _tag_change(
+    done: str, undone: str, before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]
+) -> Change:
     def undo(memory: Appliance) -> None:
         for id, tags in after.items():
             if set(memory.sessions.info(id).tags) != set(tags):
@@ -185,10 +212,7 @@ def tag_sessions(memory: Appliance, ids: Sequence[str], add: Sequence[str], remo
             if lost := set(tags) - set(after[id]):
                 session.tag(sorted(lost))
 
-    what = pluralize(len(ids), "conversation")
-    done = [f"Tagged {what}: {', '.join(add)}"] if add else []
-    done += [f"Removed the tag from {what}: {', '.join(remove)}"] if remove else []
-    return Change("; ".join(done), f"The tags of {what} are as before", undo)
+    return Change(done, undone, undo)
 
 
 def decide_facts(

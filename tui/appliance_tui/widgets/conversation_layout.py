@@ -44,6 +44,10 @@ class ConversationLayout:
     begins_day: NDArray[np.bool_]
     day_starts: Sequence[int]
 
+    def author(self, index: int) -> tuple[str | None, str]:
+        """The name of a message's author, None if its source gave none, and the role."""
+        return self.outline.authors[index] or None, self.outline.roles[index]
+
     def __len__(self) -> int:
         return len(self.outline.ids)
 
@@ -158,3 +162,10 @@ class HeightIndex:
         if self._ends is None:
             self._ends = np.cumsum(self._heights)
         return self._ends
+
+
+def empty_layout(session_id: str) -> ConversationLayout:
+    """A conversation without messages."""
+    from appliance.types import Outline
+
+    return build_layout(Outline(session_id))
