@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.segment import Segments
 from rich.traceback import Traceback
@@ -45,6 +45,8 @@ from appliance_tui.workers import (
 if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import Event
+    from appliance_tui.destinations import Destination
+    from appliance_tui.screens.conversation import ConversationScreen
     from appliance_tui.search_results import SearchResults
 
 DAEMON_LOST_MESSAGE = (
@@ -294,16 +296,68 @@ class ApplianceApp(App[None]):
 
         begin(self, partial(watch_found, self), "discover", exclusive=True)
 
-    def action_go(self, name: str) -> None:
-        """Switch to a screen; each keeps its state."""
+    async def action_go(self, name: str) -> None:
+        """Switch to a screen; each keeps its state. On the screen itself, close what is open above it."""
         if name != self.current_mode:
-            self.switch_mode(name)
+            await self.switch_mode(name)
+        else:
+            while len(self.screen_stack) > 1:
+                await self.pop_screen()
 
-    def read(self, session_id: str, message_id: str | None = None, results: SearchResults | None = None) -> None:
-        """Open a conversation, at a message if one is given; with ``results``, at the hit that is their position."""
+    def read(
+        self,
+        session_id: str,
+        message_id: str | None = None,
+        results: SearchResults | None = None,
+        day: str | None = None,
+    ) -> None:
+        """Open a conversation, at a message or a day if one is given; with ``results``, at the hit that is their
+        position."""
         from appliance_tui.screens.conversation import ConversationScreen
 
-        self.push_screen(ConversationScreen(session_id, message_id, results))
+        self.push_screen(ConversationScreen(session_id, message_id, results, day))
+
+    def action_jump(self) -> None:
+        """Ask where to go, and go there."""
+        from appliance_tui.screens.jump import JumpScreen
+
+        self.push_screen(JumpScreen(getattr(self.screen, "session_id", None)), self._go_to)
+
+    async def _go_to(self, destination: Destination | None) -> None:
+        if destination is None:
+            return
+        if destination.kind == "screen":
+            await self.action_go(destination.target)
+        elif destination.kind == "person":
+            await self.search_person(destination.target)
+        elif destination.target == getattr(self.screen, "session_id", None) and destination.day is not None:
+            cast("ConversationScreen", self.screen).go_to_day(destination.day)
+        else:
+            self.read(destination.target, destination.message_id, day=destination.day)
+
+    async def search_person(self, person: str) -> None:
+        """Filter the search by a person, across all sources."""
+        await self.action_go("recall")
+        cast("SearchScreen", self.screen).add_filter("author", person)
+
+    def action_switch_user(self) -> None:
+        """Choose the user whose memory is shown."""
+        begin(self, self._choose_user, "user", exclusive=True)
+
+    async def _choose_user(self) -> None:
+        from appliance_tui.screens.picker import PickerOption, PickerScreen
+
+        with self.report_errors():
+            with self.input_queue.held():
+                choices = await self.memory_worker.run_query(lambda memory: memory.overview.filter_choices())
+            users = {self.owner: 0, **choices.users}
+            options = [
+                PickerOption("", user, pluralize(count, "conversation") + (" · shown now" * (user == self.active_user)))
+                for user, count in users.items()
+            ]
+            chosen = await self.push_screen_wait(PickerScreen("Whose memory", options))
+            if chosen is not None:
+                self.user = None if chosen.value == self.owner else chosen.value
 
     def forget(self, *ids: str) -> None:
         """Preview the erasure of messages or conversations, and erase them when the person confirms."""
@@ -314,7 +368,7 @@ class ApplianceApp(App[None]):
     def action_help(self) -> None:
         from appliance_tui.screens.help import HelpScreen
 
-        self.push_screen(HelpScreen())
+        self.push_screen(HelpScreen(getattr(self.screen, "PLACE", "app")))
 
     def action_next_theme(self) -> None:
         names = [theme.name for theme in THEMES]

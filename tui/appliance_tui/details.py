@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.content import Content
-from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from appliance_tui.list_keys import OptionRows
 from appliance_tui.widgets.display_text import day, minute, one_line, pluralize, render_bar, sanitize, time_of
 from appliance_tui.widgets.rows import MUTED
 
@@ -35,7 +35,7 @@ class DetailPart:
     message_id: str = ""
 
 
-class DetailList(OptionList):
+class DetailList(OptionRows):
     """Details part by part; the parts that lead to a message can be highlighted."""
 
     def __init__(self, *, id: str) -> None:

@@ -18,12 +18,14 @@ from textual.content import Content
 from textual.widgets import Static
 
 from appliance.errors import NotFound
+from appliance_tui.branches import branch_option, related_sessions
 from appliance_tui.conversation_search import ConversationSearch, FoundBatch, query_search, typed_search
+from appliance_tui.destinations import first_day_since
 from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import open_file
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.throughput import format_bytes
-from appliance_tui.widgets.conversation_layout import ConversationLayout, build_layout
+from appliance_tui.widgets.conversation_layout import ConversationLayout, build_layout, empty_layout
 from appliance_tui.widgets.display_text import day, one_line, pluralize
 from appliance_tui.widgets.hit_preview import found_passage
 from appliance_tui.widgets.match_highlights import words_pattern
@@ -53,12 +55,19 @@ class ConversationScreen(FrameScreen):
 
     CSS_PATH = "conversation.tcss"
     PLACE = "reading"
+    MAIN_LIST = "TranscriptView"
     AUTO_FOCUS = "#transcript"
     BINDINGS: ClassVar = [
         Binding(str(key), f"quote({key})", show=False, id=f"reading.quote{key}") for key in range(1, 10)
     ]
 
-    def __init__(self, session_id: str, message_id: str | None = None, results: SearchResults | None = None) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        message_id: str | None = None,
+        results: SearchResults | None = None,
+        day: str | None = None,
+    ) -> None:
         """``results`` are those of the search whose hit is read; ``results.position`` is that hit."""
         super().__init__()
         self._results = results
@@ -66,6 +75,7 @@ class ConversationScreen(FrameScreen):
         self._matching_words: dict[str, str] = {}
         self.session_id = session_id
         self._target_message_id = message_id
+        self._target_day = day
         self.info: SessionInfo | None = None
         self.hits: list[int] = []
         self._is_searching = False
@@ -84,8 +94,10 @@ class ConversationScreen(FrameScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
+        self._user = self.appliance.active_user
         self.app.theme_changed_signal.subscribe(self, lambda theme: self.transcript.lay_out())
         self.watch(self.app, "name_keys", self._show_people)
+        self.watch(self.app, "user", self._leave_other_user, init=False)
         begin(self, self._load, "open")
 
     @property
@@ -107,6 +119,8 @@ class ConversationScreen(FrameScreen):
         self.transcript.show(layout, self._target_message_id)
         self._is_shown = True
         self._land()
+        if self._target_day is not None:
+            self.go_to_day(self._target_day)
         if self._target_message_id is not None and self._target_message_id not in layout.index_by_id:
             self.notify(f"The message {one_line(self._target_message_id)} no longer exists.", markup=False)
 
@@ -134,7 +148,13 @@ class ConversationScreen(FrameScreen):
         if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed"):
             self._schedule_refresh()
 
+    def _leave_other_user(self) -> None:
+        """Close a conversation of another user than the one that is shown now."""
+        if self.is_current and self.appliance.active_user != self._user:
+            self.dismiss()
+
     def on_screen_resume(self) -> None:
+        self._leave_other_user()
         self._schedule_refresh()
 
     def _schedule_refresh(self) -> None:
@@ -185,8 +205,20 @@ class ConversationScreen(FrameScreen):
     def _show_note(self, text: str) -> None:
         self.query_one("#reading-note", Static).update(text)
 
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``: with the message, the summary and the search as they are."""
+        action = id.removeprefix("reading.")
+        if action in ("next_found", "previous_found"):
+            return bool(self.hits)
+        if action in ("summary", "quotes"):
+            return self.query_one(SummaryPanel).summary is not None
+        if action == "fold":
+            return self.transcript.is_long
+        return action not in ("pin", "copy", "forget", "attachments") or self.transcript.marked_id is not None
+
     @on(TranscriptView.Moved)
     def _show_position(self) -> None:
+        self.refresh_bindings()
         layout, mark = self.transcript.conversation_layout, self.transcript.mark
         if layout is None:
             return
@@ -252,19 +284,6 @@ class ConversationScreen(FrameScreen):
                 self.session_id, self._target_message_id, self._is_shown = hit.session_id, hit.message_id, False
                 begin(self, self._load, "open", exclusive=True)
 
-    def action_move(self, by: int) -> None:
-        self.transcript.move(by)
-
-    def action_page(self, by: int) -> None:
-        self.transcript.page(by)
-
-    def action_first(self) -> None:
-        self.transcript.jump(0)
-
-    def action_last(self) -> None:
-        if self.transcript.conversation_layout is not None:
-            self.transcript.jump(len(self.transcript.conversation_layout) - 1, 1.0)
-
     def action_day(self, by: int) -> None:
         if not self.transcript.jump_day(by):
             self.notify("This is the last day." if by > 0 else "This is the first day.", timeout=2)
@@ -273,7 +292,7 @@ class ConversationScreen(FrameScreen):
         self.transcript.toggle_fold()
 
     def action_date(self) -> None:
-        self.query_one(QuestionLine).ask("date", "Go to: 2024, 2024-03 or 2024-03-09")
+        self.query_one(QuestionLine).ask("date", "Go to: 2024-03, 9 March 2024 or last May")
 
     def action_find(self) -> None:
         self.query_one(QuestionLine).ask("find", "Find in this conversation")
@@ -282,15 +301,29 @@ class ConversationScreen(FrameScreen):
     def _question_answered(self, event: QuestionLine.Answered) -> None:
         text = event.text.strip()
         if event.about == "date":
-            self._go_to_date(text)
+            begin(self, partial(self._go_to_date, text), "date", exclusive=True)
         elif text:
             self._start_search(text)
 
-    def _go_to_date(self, date: str) -> None:
+    async def _go_to_date(self, text: str) -> None:
+        """Go to a date, or to the beginning of a period such as "last May"."""
+        with self.appliance.report_errors():
+            date = (
+                text
+                if _DATE.fullmatch(text)
+                else await self.appliance.memory_worker.run_query(
+                    lambda memory: first_day_since(memory, self.session_id, text)
+                )
+            )
+            if date is None:
+                self.notify(f"No messages in {text} or later.", severity="warning", markup=False)
+            else:
+                self.go_to_day(date)
+
+    def go_to_day(self, date: str) -> None:
+        """Go to the first message of a day, a month or a year, else to the first one after it."""
         layout = self.transcript.conversation_layout
-        if not _DATE.fullmatch(date):
-            self.notify(f"Invalid date '{date}'. Use YYYY, YYYY-MM or YYYY-MM-DD.", severity="warning", markup=False)
-        elif layout is not None:
+        if layout is not None:
             if (index := layout.first_on_or_after(date)) is None:
                 self.notify(f"No messages in {date} or later.", severity="warning", markup=False)
             else:
@@ -447,29 +480,15 @@ class ConversationScreen(FrameScreen):
             return
         with self.appliance.report_errors():
             with self.appliance.input_queue.held():
-                related = await self.appliance.memory_worker.run_query(lambda memory: _related_sessions(memory, info))
+                related = await self.appliance.memory_worker.run_query(lambda memory: related_sessions(memory, info))
             if not related:
                 self.notify("No branches", timeout=3)
                 return
-            options = [
-                PickerOption(
-                    "parent" if other.id == info.branch_of else "branch",
-                    one_line(other.title or other.external_id),
-                    f"{other.id} · {pluralize(other.messages, 'own message')} · {day(other.last_at)}",
-                )
-                for other in related
-            ]
+            options = [branch_option(info, other) for other in related]
             chosen = await self.app.push_screen_wait(PickerScreen("Branches", options))
             if chosen is not None:
                 other = related[options.index(chosen)]
                 self.appliance.read(other.id, other.branch_at if other.branch_of == info.id else info.branch_at)
-
-
-def _related_sessions(memory: Appliance, info: SessionInfo) -> list[SessionInfo]:
-    """A conversation's parent and its branches."""
-    parents = [memory.sessions.info(info.branch_of)] if info.branch_of else []
-    local_sessions = memory.sessions.list(user_id=info.user_id, namespace=info.namespace, sources=("local",))
-    return [*parents, *(branch for branch in local_sessions if branch.branch_of == info.id)]
 
 
 def _file_note(file: Attachment) -> str:
@@ -479,10 +498,3 @@ def _file_note(file: Attachment) -> str:
 
 def _find_batch(memory: Appliance, search: ConversationSearch, ids: Sequence[str]) -> FoundBatch:
     return search.find(memory, ids)
-
-
-def empty_layout(session_id: str) -> ConversationLayout:
-    """A conversation without messages."""
-    from appliance.types import Outline
-
-    return build_layout(Outline(session_id))

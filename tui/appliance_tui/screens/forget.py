@@ -29,6 +29,7 @@ from appliance_tui.erasure import (
     receipt_fields,
 )
 from appliance_tui.frame import KeyFooter
+from appliance_tui.list_keys import ListScreen
 from appliance_tui.widgets.display_text import abbreviate_home, minute, one_line, pluralize
 from appliance_tui.widgets.rows import MUTED, RowList
 from appliance_tui.workers import MemoryChanged, SerialWorker, begin, error_text, show_errors
@@ -80,7 +81,7 @@ class CheckMark(Checkbox):
         return super().render()
 
 
-class ForgetScreen(ModalScreen["Receipt | None"]):
+class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
     """Returns the receipt, None if nothing was erased."""
 
     CSS_PATH = "forget.tcss"

@@ -80,6 +80,7 @@ class InboxScreen(FrameScreen):
             self._refresh_soon()
 
     def on_import_progressed(self, message: ImportProgressed) -> None:
+        self.refresh_bindings()
         self._show_progress()
         self._show_imports()
         if self.appliance.import_queue.current is None:
@@ -150,12 +151,24 @@ class InboxScreen(FrameScreen):
 
     @on(OptionList.OptionHighlighted)
     def _show_detail(self) -> None:
+        self.refresh_bindings()
         row = self._marked_row
         if row is None or row.path != self._shown_preview[0]:
             self._shown_preview = ("", Content(""))
         content = self._shown_preview[1] or (Content("") if row is None else row.details)
         self._detail_text.update(content)
         self._detail_pane.display = bool(content)
+
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``: what acts on a file needs one, and only an import that runs can be stopped."""
+        match id:
+            case "inbox.retry" | "inbox.preview" | "inbox.copy":
+                return bool(self._marked_paths())
+            case "inbox.retry_all":
+                return any(file.state in ("failed", "partial") for file in self._watched_files)
+            case "inbox.stop":
+                return self.appliance.import_queue.current is not None
+        return True
 
     @property
     def _marked_row(self) -> FileRow | None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.events import Resize
-from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from appliance.report_groups import common_folder, outcome_of, quiet_groups
+from appliance_tui.list_keys import OptionRows
 from appliance_tui.throughput import format_bytes
 from appliance_tui.widgets.display_text import fit_width, minute, one_line, pluralize, sanitize
 
@@ -49,7 +49,7 @@ class FileRow:
     details: Content
 
 
-class FileList(OptionList):
+class FileList(OptionRows):
     """Files, one a line, fitted to the width. ``empty`` is shown in place of an empty list."""
 
     def __init__(self, id: str, title: str, empty: str) -> None:
