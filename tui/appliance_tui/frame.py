@@ -9,11 +9,12 @@ from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.keys import REPLACED_KEYS, key_to_character
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from appliance_tui.actions import ACTIONS, SCREENS, Action, bindings
-from appliance_tui.list_keys import ListScreen
+from appliance_tui.actions import ACTIONS, SCREENS, Action, actions, bindings
+from appliance_tui.list_keys import ListScreen, Navigable
 from appliance_tui.widgets.click_line import ClickLine, LinePart
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ class KeyFooter(ClickLine):
             self._write()
 
     def _write(self) -> None:
+        if not self.screen.is_mounted:  # it writes then
+            return
         keys = list(self._current_keys())
         always = [part for action, part in keys if action.id in ALWAYS_SHOWN]
         others = [part for action, part in keys if action.id not in ALWAYS_SHOWN]
@@ -110,16 +113,32 @@ class KeyFooter(ClickLine):
         """The actions with a key that acts now, the most important first."""
         screen = cast("ListScreen[Any]", self.screen)
         keys: dict[str, tuple[str, str]] = {}
-        for key, active in screen.active_bindings.items():
-            if active.enabled and active.binding.id:
+        active_bindings = screen.active_bindings
+        for key, active in active_bindings.items():
+            if active.enabled and active.binding.id and not self._is_typed(key):
                 keys.setdefault(active.binding.id, (key, self.app.get_key_display(active.binding)))
-        if screen.SUBMITS and isinstance(self.screen.focused, Input):
-            keys[screen.SUBMITS] = ("enter", "⏎")
+        if "enter" in active_bindings and (action := self._done_by_enter(screen)) is not None:
+            keys[action.id] = ("enter", "⏎")
         for action in sorted(ACTIONS, key=lambda action: (action.place == "app", action.id != screen.SUBMITS)):
             if action.show_in_footer and action.id in keys and screen.available(action.id):
                 key, label = keys[action.id]
                 content = Content.assemble((f" {label} ", "bold $footer-key-foreground"), f"{action.name} ")
                 yield action, LinePart(content, key, action.help)
+
+    def _done_by_enter(self, screen: ListScreen[Any]) -> Action | None:
+        """What Enter leads to where the focused line or list has it first, and tells the screen."""
+        if isinstance(screen.focused, Input):
+            return next((action for action in ACTIONS if action.id == screen.SUBMITS), None)
+        if isinstance(screen.focused, Navigable):
+            place = getattr(screen, "PLACE", "")
+            return next((action for action in actions(place) if "enter" in action.keys.split(",")), None)
+        return None
+
+    def _is_typed(self, key: str) -> bool:
+        """Whether the focused line takes a key as text. Textual knows so of most keys, but not of "/", "+" and "-"."""
+        character = key_to_character(REPLACED_KEYS.get(key, key))
+        focused = self.screen.focused
+        return focused is not None and focused.check_consume_key(key, character)
 
     @on(ClickLine.Clicked)
     def _press(self, event: ClickLine.Clicked) -> None:
@@ -150,6 +169,7 @@ class FrameScreen(ListScreen[None]):
 
     def on_mount(self) -> None:
         self.watch(self.app, "banner", self._show_banner)
+        self.refresh_bindings()
         self.call_after_refresh(self.appliance.mark_drawn)
 
     def _show_banner(self, text: str) -> None:
