@@ -72,11 +72,13 @@ def _by_id(memory: Appliance, typed: str, user: str | None) -> Iterator[Destinat
     if not _ID.fullmatch(id):
         return
     with suppress(NotFound):
-        if id.startswith("s"):
-            yield _conversation(memory.sessions.info(id, user_id=user))
+        message = memory.message(id) if id.startswith("m") else None
+        info = memory.sessions.info(message.session_id if message is not None else id)
+        if info.user_id != (user or memory.settings.user):
+            return
+        if message is None:
+            yield _conversation(info)
         else:
-            message = memory.message(id)
-            info = memory.sessions.info(message.session_id, user_id=user)
             where = " · ".join(filter(None, (minute(message.timestamp), one_line(info.title or ""))))
             name = f"{one_line(message.who)}: {one_line(message.text[:200])}"
             yield Destination("message", name[:TITLE_CHARACTERS], where, info.id, message.id)
@@ -111,10 +113,10 @@ def _people(people: PeopleList, typed: str) -> Iterator[Destination]:
 
 def _days(memory: Appliance, typed: str, user: str | None, reading: str | None) -> Iterator[Destination]:
     with suppress(UsageError):
-        if reading is not None and (first := first_day_since(memory, reading, typed)) is not None:
-            yield Destination("day", first, "in this conversation", reading, day=first)
         rows = memory.statistics(("day", "session"), user_id=user, since=typed, until=typed).rows
-        for row in sorted((row for row in rows if row.keys[0]), key=lambda row: row.keys)[:MAX_OF_A_KIND]:
+        dated = [row for row in rows if row.keys[0]]
+        for row in sorted(dated, key=lambda row: (row.keys[1] != reading, row.keys))[:MAX_OF_A_KIND]:
             date, session_id = row.keys
-            title = one_line(memory.sessions.info(session_id).title or session_id)[:TITLE_CHARACTERS]
-            yield Destination("day", date, f"{title} · {pluralize(row.messages, 'message')}", session_id, day=date)
+            title = memory.sessions.info(session_id).title or session_id
+            where = "in this conversation" if session_id == reading else one_line(title)[:TITLE_CHARACTERS]
+            yield Destination("day", date, f"{where} · {pluralize(row.messages, 'message')}", session_id, day=date)
