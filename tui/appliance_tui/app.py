@@ -366,9 +366,13 @@ class ApplianceApp(App[None]):
         self.push_screen(ForgetScreen(ids))
 
     def action_help(self) -> None:
+        """Show the help from the current screen on; close it if it is shown."""
         from appliance_tui.screens.help import HelpScreen
 
-        self.push_screen(HelpScreen(getattr(self.screen, "PLACE", "app")))
+        if isinstance(self.screen, HelpScreen):
+            self.screen.dismiss()
+        else:
+            self.push_screen(HelpScreen(getattr(self.screen, "PLACE", "app")))
 
     def action_next_theme(self) -> None:
         names = [theme.name for theme in THEMES]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -27,7 +28,8 @@ _SCREEN_ACTIONS = {action.id.removeprefix("app."): action for action in ACTIONS 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where one can go. ``target`` is the name of a screen, the id of a conversation, or the name of a person;
+    """Where one can go. ``target`` is the name of a screen, the id of a conversation, or the name of a person (the
+    id, where others have the same name);
     ``message_id`` and ``day`` say where in the conversation."""
 
     kind: Literal["screen", "conversation", "person", "day", "message"]
@@ -102,13 +104,15 @@ def _conversation(info: SessionInfo) -> Destination:
 
 def _people(people: PeopleList, typed: str) -> Iterator[Destination]:
     words = typed.casefold().split()
+    named = Counter(person.name.casefold() for person in people)
     found = 0
     for person in people:
         names = " ".join([person.name, *(identity.value for identity in person.identities)]).casefold()
         if found < MAX_OF_A_KIND and all(word in names for word in words):
             found += 1
             note = f"{pluralize(person.messages, 'message')} · {pluralize(person.sessions, 'conversation')}"
-            yield Destination("person", one_line(person.name)[:TITLE_CHARACTERS], note, person.id)
+            target = person.name if named[person.name.casefold()] == 1 else person.id
+            yield Destination("person", one_line(person.name)[:TITLE_CHARACTERS], note, target)
 
 
 def _days(memory: Appliance, typed: str, user: str | None, reading: str | None) -> Iterator[Destination]:

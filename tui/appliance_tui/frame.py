@@ -14,7 +14,7 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from appliance_tui.actions import ACTIONS, SCREENS, Action, actions, bindings
-from appliance_tui.list_keys import ListScreen, Navigable
+from appliance_tui.list_keys import EVERYWHERE, ListScreen, Navigable
 from appliance_tui.widgets.click_line import ClickLine, LinePart
 
 if TYPE_CHECKING:
@@ -24,9 +24,6 @@ SCREEN_NAMES = {action.id.removeprefix("app."): action.name for action in ACTION
 
 COMPACT_BAR_COLUMNS = 100
 """Columns below which the bar leaves out keys and counts."""
-
-ALWAYS_SHOWN = ("app.help", "app.quit")
-"""The actions whose keys are never left out of the footer."""
 
 SWITCH_USER = "user"
 """What a click on the name of the user means."""
@@ -97,8 +94,8 @@ class KeyFooter(ClickLine):
         if not self.screen.is_mounted:  # it writes then
             return
         keys = list(self._current_keys())
-        always = [part for action, part in keys if action.id in ALWAYS_SHOWN]
-        others = [part for action, part in keys if action.id not in ALWAYS_SHOWN]
+        always = [part for action, part in keys if action.id in EVERYWHERE]
+        others = [part for action, part in keys if action.id not in EVERYWHERE]
         room = self.size.width - sum(part.content.cell_length for part in always)
         left: list[LinePart] = []
         for part in others:

@@ -11,7 +11,10 @@ from textual.screen import Screen, ScreenResultType
 from textual.widget import Widget
 from textual.widgets import OptionList
 
-from appliance_tui.actions import bindings
+from appliance_tui.actions import ACTIONS, bindings
+
+EVERYWHERE = ("app.help", "app.quit")
+"""The actions of the app that dialogs have, too: there, Textual takes no key of the app."""
 
 
 @runtime_checkable
@@ -71,7 +74,14 @@ class ListScreen(Screen[ScreenResultType]):
     counts. ``LINE`` selects the line to type in; ``SUBMITS`` is the id of the action that Enter does there.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings("list")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("list"),
+        *(
+            Binding(action.keys, f"app.{action.action}", action.name, id=action.id)
+            for action in ACTIONS
+            if action.id in EVERYWHERE
+        ),
+    ]
     MAIN_LIST: ClassVar[str] = "RowList, OptionRows, VerticalScroll"
     LINE: ClassVar[str] = "Input"
     SUBMITS: ClassVar[str] = ""

@@ -3,6 +3,7 @@ because it is loaded on demand."""
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import ClassVar
 
 from textual import on
@@ -15,6 +16,14 @@ from textual.widgets import Input, Static
 
 from appliance_tui.actions import ACTIONS, PLACES, Action, display_keys
 from appliance_tui.list_keys import ListScreen
+
+NAME_COLUMN, TEXT_COLUMN = 15, 31
+"""Where the name and the sentence of an action begin."""
+
+MIN_TEXT_COLUMNS = 20
+
+MAX_COLUMNS, FRAME_COLUMNS = 110, 8
+"""The width of the dialog at most, and what its frame and the scrollbar take of it, as in its style sheet."""
 
 
 class HelpScreen(ListScreen[None], ModalScreen[None]):
@@ -35,6 +44,10 @@ class HelpScreen(ListScreen[None], ModalScreen[None]):
                 for place, name in PLACES.items():
                     yield Static(name, classes="help-place", id=f"help-{place}")
                     yield Static("", classes="help-keys", id=f"help-keys-{place}")
+
+    def on_resize(self) -> None:
+        """Break the lines for the new width."""
+        self._show(self.query_one(Input).value)
 
     def on_mount(self) -> None:
         self.query_one("#help").border_title = "Keys (change them in config.toml under [tui.keys])"
@@ -71,6 +84,10 @@ class HelpScreen(ListScreen[None], ModalScreen[None]):
         return f"{self._keys(action)} {action.name} {action.help} {place}".casefold()
 
     def _line(self, action: Action) -> Content:
+        columns = min(MAX_COLUMNS, self.app.size.width * 9 // 10) - FRAME_COLUMNS - TEXT_COLUMN
+        text = wrap(action.help, max(MIN_TEXT_COLUMNS, columns))
         return Content.assemble(
-            (f"{self._keys(action):<14}", "bold $text-accent"), (f" {action.name:<16}", "bold"), action.help
+            (f"{self._keys(action):<{NAME_COLUMN}}", "bold $text-accent"),
+            (f"{action.name:<{TEXT_COLUMN - NAME_COLUMN}}", "bold"),
+            ("\n" + " " * TEXT_COLUMN).join(text),
         )
