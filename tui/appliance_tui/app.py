@@ -296,13 +296,13 @@ class ApplianceApp(App[None]):
 
         begin(self, partial(watch_found, self), "discover", exclusive=True)
 
-    async def action_go(self, name: str) -> None:
+    def action_go(self, name: str) -> None:
         """Switch to a screen; each keeps its state. On the screen itself, close what is open above it."""
         if name != self.current_mode:
-            await self.switch_mode(name)
+            self.switch_mode(name)
         else:
             while len(self.screen_stack) > 1:
-                await self.pop_screen()
+                self.pop_screen()
 
     def read(
         self,
@@ -323,21 +323,21 @@ class ApplianceApp(App[None]):
 
         self.push_screen(JumpScreen(getattr(self.screen, "session_id", None)), self._go_to)
 
-    async def _go_to(self, destination: Destination | None) -> None:
+    def _go_to(self, destination: Destination | None) -> None:
         if destination is None:
             return
         if destination.kind == "screen":
-            await self.action_go(destination.target)
+            self.action_go(destination.target)
         elif destination.kind == "person":
-            await self.search_person(destination.target)
+            self.search_person(destination.target)
         elif destination.target == getattr(self.screen, "session_id", None) and destination.day is not None:
             cast("ConversationScreen", self.screen).go_to_day(destination.day)
         else:
             self.read(destination.target, destination.message_id, day=destination.day)
 
-    async def search_person(self, person: str) -> None:
+    def search_person(self, person: str) -> None:
         """Filter the search by a person, across all sources."""
-        await self.action_go("recall")
+        self.action_go("recall")
         cast("SearchScreen", self.screen).add_filter("author", person)
 
     def action_switch_user(self) -> None:

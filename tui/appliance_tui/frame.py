@@ -71,9 +71,8 @@ class ScreenBar(ClickLine):
     @on(ClickLine.Clicked)
     def _go(self, event: ClickLine.Clicked) -> None:
         event.stop()
-        # Not here: a screen that is closed waits for its widgets, and so would this one for itself.
-        action = "switch_user" if event.value == SWITCH_USER else f"go({event.value!r})"
-        self.app.call_later(self.app.run_action, action, self.app)
+        app = cast("ApplianceApp", self.app)
+        app.action_switch_user() if event.value == SWITCH_USER else app.action_go(event.value)
 
 
 class KeyFooter(ClickLine):
