@@ -85,7 +85,7 @@ LISTS = {
     "picker": choosing,
     "present": present,
 }
-LINES = ("recall", "conversations", "reading", "memory", "context", "forget", "picker", "present")
+LINES = ("recall", "conversations", "reading", "memory", "context", "inbox", "forget", "picker", "present")
 """The lists beside a line to type in."""
 
 QUICK = ("recall",)

@@ -301,29 +301,27 @@ class ConversationScreen(FrameScreen):
     def _question_answered(self, event: QuestionLine.Answered) -> None:
         text = event.text.strip()
         if event.about == "date":
-            begin(self, partial(self._go_to_date, text), "date", exclusive=True)
+            if _DATE.fullmatch(text):
+                self.go_to_day(text)
+            else:
+                begin(self, partial(self._go_to_period, text), "date", exclusive=True)
         elif text:
             self._start_search(text)
 
-    async def _go_to_date(self, text: str) -> None:
-        """Go to a date, or to the beginning of a period such as "last May"."""
+    async def _go_to_period(self, text: str) -> None:
+        """Go to the beginning of a period, such as "last May"."""
         with self.appliance.report_errors():
-            date = (
-                text
-                if _DATE.fullmatch(text)
-                else await self.appliance.memory_worker.run_query(
-                    lambda memory: first_day_since(memory, self.session_id, text)
-                )
+            found = await self.appliance.memory_worker.run_query(
+                lambda memory: first_day_since(memory, self.session_id, text)
             )
-            if date is None:
+            if found is None:
                 self.notify(f"No messages in {text} or later.", severity="warning", markup=False)
             else:
-                self.go_to_day(date)
+                self.go_to_day(found)
 
     def go_to_day(self, date: str) -> None:
         """Go to the first message of a day, a month or a year, else to the first one after it."""
-        layout = self.transcript.conversation_layout
-        if layout is not None:
+        if (layout := self.transcript.conversation_layout) is not None:
             if (index := layout.first_on_or_after(date)) is None:
                 self.notify(f"No messages in {date} or later.", severity="warning", markup=False)
             else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os.path
 import time
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from appliance_tui.screens.import_preview import import_and_notify, preview_cont
 from appliance_tui.throughput import format_bytes, format_duration
 from appliance_tui.widgets.display_text import abbreviate_home, fit_width, one_line, pluralize, render_bar
 from appliance_tui.widgets.files import STATES, FileList, FileRow, file_row, outcome_rows
+from appliance_tui.widgets.prompt_line import PromptLine
 from appliance_tui.workers import CoalescingRefresh, ImportProgressed, MemoryChanged, begin
 
 if TYPE_CHECKING:
@@ -34,7 +36,9 @@ CLOCK_INTERVAL_SECONDS = 0.5
 
 BAR_WIDTH = 20
 
+FILES_TITLE = "Files in watched folders"
 EMPTY_HINT = "No files yet. Put an export into a watched folder, drop it on this window, or press a to type its path."
+NO_MATCH_HINT = "No files match. Press esc to clear the filter."
 NONE_READ_HINT = "No imports since the start."
 
 
@@ -49,7 +53,7 @@ class InboxScreen(FrameScreen):
         # As attributes: an answer may come while the screen is being removed, when queries find nothing.
         self._folder_text = Static("", id="inbox-folders", markup=False)
         self._progress_text = Static("", id="inbox-progress", markup=False)
-        self._file_list = FileList("inbox-files", "Files in watched folders", EMPTY_HINT)
+        self._file_list = FileList("inbox-files", FILES_TITLE, EMPTY_HINT)
         self._import_list = FileList("inbox-imports", "Imported since the start", NONE_READ_HINT)
         self._detail_text = Static("", id="inbox-text", markup=False)
         yield self._folder_text
@@ -57,6 +61,7 @@ class InboxScreen(FrameScreen):
         with Container(id="inbox-lists"):
             yield self._file_list
             yield self._import_list
+        yield PromptLine(id="inbox-filter")
         with VerticalScroll(id="inbox-detail", can_focus=False) as self._detail_pane:
             yield self._detail_text
 
@@ -65,6 +70,7 @@ class InboxScreen(FrameScreen):
         self._refresh_soon = CoalescingRefresh(self, self._reload)
         self._shown_preview = ("", Content(""))
         self._watched_files: list[WatchedFile] = []
+        self._filter = ""
         self._file_list.focus()
         self._clock_timer = self.set_interval(CLOCK_INTERVAL_SECONDS, self._show_progress, pause=True)
 
@@ -146,8 +152,38 @@ class InboxScreen(FrameScreen):
         reports: dict[str, FileReport] = {
             report.path: report for outcome in reversed(outcomes) if outcome.requested for report in outcome.files
         }
-        self._file_list.show([file_row(file, reports.get(file.path)) for file in self._watched_files])
-        self._import_list.show([row for outcome in outcomes for row in outcome_rows(outcome)][:MAX_LISTED_FILES])
+        self._file_list.show(self._filtered(file_row(file, reports.get(file.path)) for file in self._watched_files))
+        imported = self._filtered(row for outcome in outcomes for row in outcome_rows(outcome))
+        self._import_list.show(imported[:MAX_LISTED_FILES])
+
+    def _filtered(self, rows: Iterable[FileRow]) -> list[FileRow]:
+        """The rows with all words of the filter in their path or reason."""
+        words = self._filter.casefold().split()
+        return [row for row in rows if all(word in f"{row.path} {row.reason}".casefold() for word in words)]
+
+    def action_filter(self) -> None:
+        self.query_one(PromptLine).ask("filter", "Filter", self._filter)
+
+    def action_clear(self) -> None:
+        self._set_filter("")
+
+    def _set_filter(self, text: str) -> None:
+        self._filter = text
+        self._file_list.border_title = Content(FILES_TITLE + (f" · filter: {one_line(text)}" if text else ""))
+        self._file_list.empty = NO_MATCH_HINT if text else EMPTY_HINT
+        self._show_imports()
+
+    @on(PromptLine.Changed)
+    def _filter_typed(self, event: PromptLine.Changed) -> None:
+        self._set_filter(event.text)
+
+    @on(PromptLine.Submitted)
+    def _filter_entered(self) -> None:
+        self.query_one(PromptLine).finish()
+
+    @on(PromptLine.Closed)
+    def _focus_files(self) -> None:
+        self._file_list.focus()
 
     @on(OptionList.OptionHighlighted)
     def _show_detail(self) -> None:
@@ -166,6 +202,8 @@ class InboxScreen(FrameScreen):
                 return bool(self._marked_paths())
             case "inbox.retry_all":
                 return any(file.state in ("failed", "partial") for file in self._watched_files)
+            case "inbox.clear":
+                return bool(self._filter)
             case "inbox.stop":
                 return self.appliance.import_queue.current is not None
         return True

@@ -55,7 +55,7 @@ class FileList(OptionRows):
     def __init__(self, id: str, title: str, empty: str) -> None:
         super().__init__(id=id, markup=False)
         self.border_title = title
-        self._empty = empty
+        self.empty = empty
         self._rows: Sequence[FileRow] = ()
 
     def on_mount(self) -> None:
@@ -82,7 +82,7 @@ class FileList(OptionRows):
             width = max(20, self.size.width - 3)
             self.add_options(Option(_row_content(row, width)) for row in self._rows)
             if not self._rows:
-                self.add_option(Option(Content.styled(self._empty, "$foreground-muted"), disabled=True))
+                self.add_option(Option(Content.styled(self.empty, "$foreground-muted"), disabled=True))
 
     @property
     def chosen(self) -> FileRow | None:
