@@ -16,6 +16,7 @@ from appliance_models import HashEmbedder
 from appliance_tui.actions import ACTIONS, PLACES, SCREENS, ActionProvider
 from appliance_tui.app import ApplianceApp
 from appliance_tui.destinations import Destination, find_destinations, first_day_since
+from appliance_tui.frame import KeyFooter
 from appliance_tui.screens.help import HelpScreen
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.rows import RowList
@@ -137,6 +138,8 @@ def test_earlier_queries_come_back_and_a_forgetting_drops_them(filled: Path) -> 
             await until(pilot, lambda: app.screen.search_filters.authors == ("Ana",))  # type: ignore[attr-defined]
             await pilot.press(*["backspace"] * 8)
             await until(pilot, lambda: not line.value)
+            footer = app.screen.query_one(KeyFooter)
+            await until(pilot, lambda: any("↑ Earlier" in part.content.plain for part in footer.parts))
             await pilot.press("up")
             await until(pilot, lambda: line.value.strip() == "walnuts")
             await pilot.press("up")

@@ -12,6 +12,7 @@ from textual.widgets import Input, OptionList
 
 from appliance_tui.app import ApplianceApp
 from appliance_tui.list_keys import Navigable, OptionRows
+from appliance_tui.widgets.files import FileList
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.rows import RowList
 from appliance_tui.widgets.session_list import SessionList
@@ -66,7 +67,8 @@ async def files(app: ApplianceApp, pilot: Pilot[None]) -> None:
     for number in range(3):
         (folder / f"f{number}.jsonl").write_text('{"session_id": "o", "role": "user", "content": "An otter!"}\n')
     await inbox(app, pilot)
-    await until(pilot, lambda: app.screen.query_one("#inbox-files", OptionList).option_count >= 3)
+    listed = app.screen.query_one("#inbox-files", FileList)
+    await until(pilot, lambda: len(listed._rows) >= 4 and all(row.state == "read" for row in listed._rows))
 
 
 async def conversation(app: ApplianceApp, pilot: Pilot[None]) -> None:

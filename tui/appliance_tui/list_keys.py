@@ -88,7 +88,7 @@ class ListScreen(Screen[ScreenResultType]):
 
     def available(self, id: str) -> bool:
         """Whether an action of the footer would do something now. Its key says why not where it would not."""
-        return True
+        return id != "line.up"  # only where there are earlier queries
 
     @property
     def navigated(self) -> Widget | None:

@@ -52,6 +52,10 @@ class QueryHistory:
         self._queries.clear()
         self._typed, self._position = Query(""), None
 
+    def has_queries(self, user: str) -> bool:
+        """Whether a user has earlier queries."""
+        return bool(self._queries[user])
+
     @property
     def is_shown(self) -> bool:
         """Whether an earlier query is in the line, unchanged."""

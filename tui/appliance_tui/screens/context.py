@@ -187,7 +187,7 @@ class ContextScreen(FrameScreen):
                 return dict(self.options.shares) != dict(PRESETS[self.options.preset])
             case "context.copy":
                 return self._shown_context is not None and bool(self._shown_context.text)
-        return True
+        return super().available(id)
 
     @on(RowList.Moved, "#layers")
     def _mark_in_prompt(self) -> None:

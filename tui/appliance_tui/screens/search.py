@@ -96,6 +96,7 @@ class SearchScreen(FrameScreen):
             self.search_filters = search_filters
             return
         self._history.note(self.appliance.active_user, text, self.search_filters)
+        self.refresh_bindings()
         self._schedule_search()
 
     def watch_search_filters(self, search_filters: SearchFilters) -> None:
@@ -216,6 +217,8 @@ class SearchScreen(FrameScreen):
 
     def available(self, id: str) -> bool:
         """As ``ListScreen``: what acts on a hit needs one."""
+        if id == "line.up":
+            return not self.query_one(SearchInput).value and self._history.has_queries(self.appliance.active_user)
         if id == "recall.clear":
             return bool(self.search_filters)
         return id in ("recall.search", "recall.filter") or not id.startswith("recall.") or self._marked_hit is not None
