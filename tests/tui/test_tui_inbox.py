@@ -91,7 +91,7 @@ def test_what_lands_in_the_inbox_is_read_and_listed_with_what_became_of_it(
             assert str(settled / "inbox") in said(app, "#inbox-folders")
             files = app.screen.query_one("#inbox-files", FileList)
             while files.chosen.path.endswith("good.jsonl"):
-                await pilot.press("down")
+                await pilot.press("down" if files.highlighted == 0 else "up")
             assert "line 2" in said(app, "#inbox-text")
             chat(settled / "inbox" / "later.jsonl", "the crane flies")
             await until(pilot, lambda: ("later.jsonl", "read") in rows(app, "#inbox-files"))

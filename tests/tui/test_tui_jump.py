@@ -84,6 +84,14 @@ def test_a_colon_leads_anywhere(filled: Path) -> None:
             assert place(app) == "recall"
             assert [name for name, _ in app.screen.search_filters.pairs()] == ["author"]  # type: ignore[attr-defined]
             await until(pilot, lambda: isinstance(app.focused, SearchInput))
+            hits = app.query_one(HitList)
+            await until(pilot, lambda: hits.hits and {hit.author for hit in hits.hits} == {"Ana"})
+            times = [str(hit.timestamp) for hit in hits.hits]
+            assert times == sorted(times, reverse=True)  # without words, the newest come first
+            await pilot.press("enter")
+            view = await read(app, pilot)
+            assert view.marked_id == hits.hits[0].message_id
+            assert not app.screen.hits  # type: ignore[attr-defined]
 
     run(body)
 

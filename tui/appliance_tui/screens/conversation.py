@@ -131,9 +131,10 @@ class ConversationScreen(FrameScreen):
             return
         hit = self._results.hits[self._results.position]
         matches = self._results.matches.get(hit.message_id)
-        self._begin_search(query_search(self._results.spec.query))
+        self._search_query()
         if (index := layout.index_by_id.get(hit.message_id)) is not None:
-            self._add_matches([index], matches.words if matches is not None else ())
+            if self._search_in is not None:
+                self._add_matches([index], matches.words if matches is not None else ())
             self.transcript.land(index, found_passage(hit, matches))
 
     def _read_conversation(self, memory: Appliance) -> tuple[SessionInfo, Summary | None, ConversationLayout]:
@@ -256,9 +257,13 @@ class ConversationScreen(FrameScreen):
         self.workers.cancel_group(self, "find")
         self._search_in, self.transcript.search_pattern, self._is_searching = None, None, False
         self._set_matches([])
-        if self._results is not None:
-            self._begin_search(query_search(self._results.spec.query))
+        self._search_query()
         self._show_position()
+
+    def _search_query(self) -> None:
+        """Look for the words of the query that led here; filters alone have none."""
+        if self._results is not None and self._results.spec.query.strip():
+            self._begin_search(query_search(self._results.spec.query))
 
     @work(exclusive=True, group="hit")
     async def action_hit(self, by: int) -> None:
@@ -306,7 +311,7 @@ class ConversationScreen(FrameScreen):
             else:
                 begin(self, partial(self._go_to_period, text), "date", exclusive=True)
         elif text:
-            self._start_search(text)
+            self._begin_search(typed_search(text), goes_to_first=True)
 
     async def _go_to_period(self, text: str) -> None:
         """Go to the beginning of a period, such as "last May"."""
@@ -326,9 +331,6 @@ class ConversationScreen(FrameScreen):
                 self.notify(f"No messages in {date} or later.", severity="warning", markup=False)
             else:
                 self.transcript.jump(index)
-
-    def _start_search(self, words: str) -> None:
-        self._begin_search(typed_search(words), goes_to_first=True)
 
     def _begin_search(self, search: ConversationSearch, *, goes_to_first: bool = False) -> None:
         """Look for something in the conversation; ``goes_to_first`` shows the first match as soon as it is found."""

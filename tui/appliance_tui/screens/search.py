@@ -110,7 +110,7 @@ class SearchScreen(FrameScreen):
 
     async def _search(self, query: str) -> None:
         await asyncio.sleep(TYPING_PAUSE_SECONDS)
-        if not query.strip():
+        if not query.strip() and not self.search_filters:
             self._show(None, query)
             return
         arguments = self.search_filters.search_arguments(self.appliance.user)
@@ -189,7 +189,7 @@ class SearchScreen(FrameScreen):
         if message.kind in ("forgotten", "deleted"):
             self._history.forget()
         if message.kind in ("embedded", "ingested", "forgotten", "deleted"):
-            if self.query_one(SearchInput).value:
+            if self.query_one(SearchInput).value or self.search_filters:
                 self._schedule_search()
             if message.kind != "embedded":
                 self._refresh_completions()
@@ -306,6 +306,9 @@ class SearchScreen(FrameScreen):
 
         results = self.query_one(HitList).results
         if (hit := self._marked_hit) is None or results is None:
+            return
+        if not results.spec.query.strip():
+            self.notify("Found by the filters alone; the newest messages come first.", timeout=4)
             return
         own = results.matches.get(hit.message_id)
         known = {word.casefold() for word in own.words} if own is not None else set()
