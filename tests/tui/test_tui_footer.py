@@ -13,6 +13,7 @@ from textual.widgets import Input
 
 from appliance_tui.app import ApplianceApp
 from appliance_tui.frame import KeyFooter, ScreenBar
+from appliance_tui.screens.help import HelpScreen
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.transcript import TranscriptView
 
@@ -52,9 +53,12 @@ def test_the_footer_fits_at_every_width_and_keeps_help_and_quit(place: str, fill
                     await settled(app, pilot)
                     text = footer(app)
                     assert cell_len(text) == app.screen.query_one(KeyFooter).size.width
-                    if place in FRAMES:
-                        assert text.rstrip().endswith("Help  ^q Quit"), (width, widget, text)
-                        assert "esc" in text or place != "reading"
+                    assert text.rstrip().endswith("Help  ^q Quit"), (width, widget, text)
+                    assert "esc" in text or place not in ("reading", *DIALOGS)
+            await pilot.press("f10")
+            await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+            await pilot.press("f10")
+            await until(pilot, lambda: getattr(app.screen, "PLACE", "") == place)
 
     run(body)
 
