@@ -336,9 +336,9 @@ class ApplianceApp(App[None]):
             self.read(destination.target, destination.message_id, day=destination.day)
 
     def search_person(self, person: str) -> None:
-        """Filter the search by a person, across all sources."""
+        """List everything that a person wrote, across all sources."""
         self.action_go("recall")
-        cast("SearchScreen", self.screen).add_filter("author", person)
+        cast("SearchScreen", self.screen).show_people_messages((person,))
 
     def action_switch_user(self) -> None:
         """Choose the user whose memory is shown."""

@@ -18,7 +18,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from appliance.errors import NotFound
-from appliance_tui.branches import branch_option, related_sessions
+from appliance_tui.branches import choose_branch
 from appliance_tui.conversation_search import ConversationSearch, FoundBatch, query_search, typed_search
 from appliance_tui.destinations import first_day_since
 from appliance_tui.frame import FrameScreen
@@ -476,19 +476,9 @@ class ConversationScreen(FrameScreen):
 
     @work(exclusive=True, group="branches")
     async def action_branches(self) -> None:
-        if (info := self.info) is None:
-            return
-        with self.appliance.report_errors():
-            with self.appliance.input_queue.held():
-                related = await self.appliance.memory_worker.run_query(lambda memory: related_sessions(memory, info))
-            if not related:
-                self.notify("No branches", timeout=3)
-                return
-            options = [branch_option(info, other) for other in related]
-            chosen = await self.app.push_screen_wait(PickerScreen("Branches", options))
-            if chosen is not None:
-                other = related[options.index(chosen)]
-                self.appliance.read(other.id, other.branch_at if other.branch_of == info.id else info.branch_at)
+        if self.info is not None:
+            with self.appliance.report_errors():
+                await choose_branch(self.appliance, self.info)
 
 
 def _file_note(file: Attachment) -> str:

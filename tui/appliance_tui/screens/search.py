@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -110,7 +111,7 @@ class SearchScreen(FrameScreen):
 
     async def _search(self, query: str) -> None:
         await asyncio.sleep(TYPING_PAUSE_SECONDS)
-        if not query.strip() and not self.search_filters:
+        if not query.strip() and not replace(self.search_filters, user=None):  # filters alone list what passes them
             self._show(None, query)
             return
         arguments = self.search_filters.search_arguments(self.appliance.user)
@@ -254,10 +255,11 @@ class SearchScreen(FrameScreen):
         if pairs := list(self.search_filters.pairs()):
             self.search_filters = self.search_filters.without_filter(*pairs[-1])
 
-    def add_filter(self, name: str, value: str) -> None:
-        """Filter by one more value, and go to the search line."""
-        self.search_filters = self.search_filters.with_filter(name, value)
-        self.query_one(SearchInput).focus()
+    def show_people_messages(self, ids: tuple[str, ...]) -> None:
+        """List everything that some people wrote, whatever was searched for before."""
+        self.query_one(SearchInput).value = ""
+        self.search_filters = SearchFilters(authors=ids)
+        self.query_one(HitList).focus()
 
     def action_clear_filters(self) -> None:
         self.search_filters = SearchFilters()
