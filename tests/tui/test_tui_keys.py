@@ -90,7 +90,7 @@ async def line(app: ApplianceApp, pilot: Pilot[None]) -> None:
 
 GETS_THERE: dict[str, Scene] = {
     "app": recall,
-    "list": at("inbox", "f5"),
+    "list": at("vitals", "f6"),
     "line": line,
     "recall": recall,
     "why": at("why", "w", first=recall),
