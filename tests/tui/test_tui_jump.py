@@ -218,6 +218,14 @@ def test_the_palette_has_the_commands_of_all_screens_and_goes_to_them(filled: Pa
             await until(pilot, lambda: app.screen.query_one("CommandList").option_count == 1)  # type: ignore[attr-defined]
             await pilot.press("enter")
             await until(pilot, lambda: place(app) == "conversations" and isinstance(app.focused, Input))
+            await pilot.press("escape", "enter")
+            await read(app, pilot)
+            await pilot.press("ctrl+p")
+            await until(pilot, lambda: isinstance(app.screen, CommandPalette))
+            await type_in(pilot, "conversations pinned")
+            await until(pilot, lambda: app.screen.query_one("CommandList").option_count == 1)  # type: ignore[attr-defined]
+            await pilot.press("enter")  # from a conversation to the list that lies under it
+            await until(pilot, lambda: place(app) == "conversations" and app.screen.view.pinned)  # type: ignore[attr-defined]
 
     run(body)
 

@@ -224,8 +224,10 @@ class ActionProvider(Provider):
     def _run(self, action: Action) -> Callable[[], Coroutine[None, None, None]]:
         async def run() -> None:
             app, place = self.app, action.place
-            if place in SCREENS and place != getattr(app.screen, "PLACE", ""):
+            if place in SCREENS and place != app.current_mode:
                 await app.switch_mode(place)
+            if place in SCREENS and place != getattr(app.screen, "PLACE", ""):  # a conversation is open on it
+                await app.run_action(f"go({place!r})", app)
             await app.run_action(action.action, app if place == "app" else app.screen)
 
         return run

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Static
 
-HOVER = "on $block-hover-background"
+HOVER = "on $block-cursor-background"
 
 
 @dataclass(frozen=True, slots=True)
