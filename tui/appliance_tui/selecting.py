@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import ClassVar
 
 from textual import on
+from textual.binding import Binding
 from textual.css.query import NoMatches
+from textual.widgets import Input
 
 from appliance_tui.frame import FrameScreen
 from appliance_tui.selection import SelectableRows, Selection, SelectionChanged, existing
@@ -19,8 +20,10 @@ from appliance_tui.workers import begin, show_errors
 class SelectingScreen(FrameScreen):
     """A screen with a list in which rows can be selected."""
 
-    NEEDS_SELECTION: ClassVar[frozenset[str]] = frozenset({"unselect"})
-    """Actions that do nothing without a selection."""
+    def __init_subclass__(cls) -> None:
+        # Escape clears a selection before anything else that it does on the screen.
+        cls.BINDINGS = [Binding("escape", "unselect", show=False, priority=True), *vars(cls).get("BINDINGS", ())]
+        super().__init_subclass__()
 
     @property
     def selectable(self) -> SelectableRows:
@@ -48,8 +51,8 @@ class SelectingScreen(FrameScreen):
         raise NotImplementedError
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Without a selection, nothing can be unselected."""
-        if action in self.NEEDS_SELECTION and not self._has_selection:
+        """Without a selection, and on a line that is typed in, escape is for something else."""
+        if action == "unselect" and (isinstance(self.focused, Input) or not self._has_selection):
             return False
         return super().check_action(action, parameters)
 

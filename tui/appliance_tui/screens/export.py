@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -23,6 +22,7 @@ from appliance.errors import ApplianceError
 from appliance.export_files import FORMATS, ReadableChunks, export_chunks, write_export
 from appliance_tui.actions import bindings
 from appliance_tui.frame import KeyFooter
+from appliance_tui.list_keys import ListScreen
 from appliance_tui.throughput import format_bytes
 from appliance_tui.widgets.display_text import abbreviate_home, one_line, pluralize
 from appliance_tui.widgets.path_line import PathInput
@@ -66,17 +66,7 @@ class FormatLabel(Static):
         self.post_message(self.Chosen(self.format))
 
 
-class ExportPathInput(PathInput):
-    """The line for the path. Up and down, which an input would scroll by, are named in the footer as the screen's."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        replace(binding, action=f"screen.{binding.action}")
-        for binding in bindings("export")
-        if "format" in binding.action
-    ]
-
-
-class ExportScreen(ModalScreen[None]):
+class ExportScreen(ListScreen[None], ModalScreen[None]):
     """Asks for a format and a path, and saves the file. An existing file is overwritten only after a second enter."""
 
     CSS_PATH = "export.tcss"
@@ -96,7 +86,7 @@ class ExportScreen(ModalScreen[None]):
             with Horizontal(id="export-formats"):
                 for format in LABELS:
                     yield FormatLabel(format)
-            yield ExportPathInput(id="export-path")
+            yield PathInput(id="export-path")
             yield Static("", id="export-note", markup=False)
         yield KeyFooter()
 

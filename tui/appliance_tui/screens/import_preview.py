@@ -16,6 +16,7 @@ from textual.widgets import Input, Static
 
 from appliance_tui.actions import bindings
 from appliance_tui.frame import KeyFooter
+from appliance_tui.list_keys import ListScreen
 from appliance_tui.path_input import parse_paths
 from appliance_tui.widgets.display_text import one_line, pluralize, sanitize
 from appliance_tui.widgets.files import outcome_rows
@@ -32,7 +33,7 @@ MAX_LISTED_PATHS = 12
 PATH_HINT = "The path of a chat export: a file, a zip or a folder.  → completes the path, enter continues."
 
 
-class ImportPreviewScreen(ModalScreen[None]):
+class ImportPreviewScreen(ListScreen[None], ModalScreen[None]):
     """Previews and starts an import."""
 
     CSS_PATH = "import_preview.tcss"

@@ -12,10 +12,10 @@ from textual.content import Content
 from textual.message import Message
 from textual.strip import Strip
 from textual.theme import Theme
-from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from appliance_tui.author_colours import ReadableColours, readable_colours
+from appliance_tui.list_keys import OptionRows
 from appliance_tui.search_results import SearchResults
 from appliance_tui.selection import SelectableRows
 from appliance_tui.widgets.display_text import one_line, render_bar, time_of
@@ -33,7 +33,7 @@ LOAD_AHEAD_HITS = 5
 """Hits behind the selected one, at least; with fewer the next page is loaded."""
 
 
-class HitList(SelectableRows, OptionList):
+class HitList(SelectableRows, OptionRows):
     """Hits, best first."""
 
     class NearEnd(Message):

@@ -21,7 +21,7 @@ class SelectableTranscript(SelectableRows, TranscriptView, can_focus=True, inher
         return None if self._is_empty else self.mark
 
     def step_row(self, by: int) -> None:
-        self.move(by)
+        self.action_step(by)
 
     def row_at(self, line: int) -> int | None:
         return None if self._is_empty or line >= self._heights.total else self._locate_line(line)[0]
