@@ -207,6 +207,7 @@ class Overview(_Resource):
     activity = Verb(r.ActivityRequest)
     files = Verb(r.WatchedFilesRequest)
     folders = Verb(r.FoldersRequest)
+    start_page = Verb(r.StartPageRequest)
 
 
 class Watching(_Resource):

@@ -80,6 +80,7 @@ from appliance.types.search import (
     WhyNot,
 )
 from appliance.types.secrets import SecretMark, SecretPolicy, SecretScan
+from appliance.types.start_page import RecentSession, StartPage, Waiting
 from appliance.types.statistics import Anniversary, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
 from appliance.types.stored import (
     Event,
@@ -198,6 +199,7 @@ __all__ = [
     "Quote",
     "RecalledMessage",
     "Receipt",
+    "RecentSession",
     "Record",
     "RecoveryReport",
     "ReindexForecast",
@@ -216,6 +218,7 @@ __all__ = [
     "SessionRecord",
     "Source",
     "SourceCoverage",
+    "StartPage",
     "StateRecord",
     "Statistics",
     "StatisticsRow",
@@ -228,6 +231,7 @@ __all__ = [
     "TimeOf",
     "TimelineMonth",
     "VerifyReport",
+    "Waiting",
     "WatchChange",
     "WatchEvent",
     "WatchedFile",

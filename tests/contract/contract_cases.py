@@ -195,6 +195,8 @@ CASES: Sequence[Case] = (
     case("statistics badly", r.StatisticsRequest(["mood"])),  # type: ignore[list-item]
     case("on this day", r.OnThisDayRequest("2027-02-06")),
     case("on no day", r.OnThisDayRequest("someday")),
+    case("start page", r.StartPageRequest(limit=2)),
+    case("start page of nothing", r.StartPageRequest(limit=0)),
     case("timeline", r.TimelineRequest(limit=1)),
     case("tag", lambda folder, done: r.TagSessionRequest(done["list"][0].id, ["#Sea", "to do"])),
     case("tag badly", lambda folder, done: r.TagSessionRequest(done["list"][0].id, [" "])),
