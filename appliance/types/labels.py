@@ -66,12 +66,12 @@ def waiting_labels(waiting: Waiting) -> dict[str, str]:
     """What waits for the person, in words, by what is waited for: the names are "contradictions", "proposals",
     "failed", "read" and "archived"."""
     counts = {
-        "contradictions": (waiting.contradictions, "contradiction to settle", "contradictions to settle"),
-        "proposals": (waiting.proposals, "pair of people who may be one", "pairs of people who may be one"),
-        "failed": (waiting.files_failed, "file that could not be read", "files that could not be read"),
-        "read": (waiting.files_read, "file read since yesterday", "files read since yesterday"),
-        "archived": (
-            waiting.archived_soon_count, "conversation about to be archived", "conversations about to be archived"
-        ),
-    }  # fmt: skip
-    return {name: f"{count:,} {one if count == 1 else more}" for name, (count, one, more) in counts.items() if count}
+        "contradictions": (waiting.contradictions, "contradiction{} to settle"),
+        "proposals": (waiting.proposals, "pair{} of names that may be one person"),
+        "failed": (waiting.files_failed, "file{} that could not be read"),
+        "read": (waiting.files_read, "file{} read since yesterday"),
+        "archived": (waiting.archived_soon_count, "conversation{} about to be archived"),
+    }
+    return {
+        name: f"{count:,} {words.format('' if count == 1 else 's')}" for name, (count, words) in counts.items() if count
+    }

@@ -28,6 +28,7 @@ from appliance_tui.widgets.first_run import FirstRunPanel
 from appliance_tui.widgets.hit_preview import NEIGHBOURS, HitPreview
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import FilterChips, SearchInput
+from appliance_tui.widgets.start_page import StartPagePanel
 from appliance_tui.workers import CoalescingRefresh, MemoryChanged, SerialWorker, begin, show_errors
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ COUNT_DELAY_SECONDS = 0.4
 PREVIEW_COLUMNS = 110
 """Columns from which the selected hit is shown beside the list."""
 
-EMPTY_HINT = "Type to search all messages. Filters: source:whatsapp  role:assistant  since:2024-03  user:ana"
+EMPTY_HINT = "Type to search; ↓ enters this page. Filters: author:ben  since:2024-03"
 
 
 class SearchScreen(FrameScreen):
@@ -64,6 +65,7 @@ class SearchScreen(FrameScreen):
         with Horizontal(id="results"):
             yield HitList()
             yield HitPreview()
+        yield StartPagePanel()
         yield FirstRunPanel()
         yield Static(EMPTY_HINT, id="note", markup=False)
 
@@ -84,6 +86,7 @@ class SearchScreen(FrameScreen):
         line = event.input  # its value, not the event's: more may have been typed since
         text, cursor = line.value, line.cursor_position
         remaining, search_filters = extract_filters(text, self.search_filters, cursor)
+        self._show_parts()
         if remaining != text:
             before = extract_filters(text[:cursor], SearchFilters())[0]
             line.value = remaining  # posts another change
@@ -161,6 +164,7 @@ class SearchScreen(FrameScreen):
 
     def on_screen_resume(self) -> None:
         """Select the hit that was read last, and list those that were loaded meanwhile."""
+        self.query_one(StartPagePanel).refresh_soon()
         hits = self.query_one(HitList)
         if hits.results is not None and hits.results.hits:
             hits.extend()
@@ -179,6 +183,7 @@ class SearchScreen(FrameScreen):
         self.query_one("#note", Static).update(text)
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
+        self.query_one(StartPagePanel).refresh_soon()
         if message.kind in ("embedded", "ingested", "forgotten", "deleted"):
             if self.query_one(SearchInput).value:
                 self._schedule_search()
@@ -200,6 +205,11 @@ class SearchScreen(FrameScreen):
 
     @on(SearchInput.Move)
     def _move_mark(self, event: SearchInput.Move) -> None:
+        if self.query_one(StartPagePanel).move(event.by):
+            return
+        if (first_run := self.query_one(FirstRunPanel)).display and event.by > 0:
+            first_run.enter()
+            return
         hits = self.query_one(HitList)
         if event.by > 0:
             hits.action_cursor_down()
@@ -208,12 +218,40 @@ class SearchScreen(FrameScreen):
 
     @on(SearchInput.Exited)
     def _focus_list(self) -> None:
-        self.query_one(HitList).focus()
+        start_page = self.query_one(StartPagePanel)
+        (start_page if start_page.display else self.query_one(HitList)).focus()
+
+    @on(StartPagePanel.Loaded)
+    def _show_parts(self) -> None:
+        """Show the hits of what is typed; without a query the start page, or of an empty memory how to begin."""
+        page, is_searching = self.query_one(StartPagePanel).page, bool(self.query_one(SearchInput).value.strip())
+        is_empty = page is not None and not page.sessions
+        self.query_one(FirstRunPanel).set_shown(is_empty)
+        self.query_one("#note").display = not is_empty
+        self.query_one("#results").display = not is_empty and is_searching
+        self.query_one(StartPagePanel).set_shown(not is_empty and not is_searching and page is not None)
+
+    @on(StartPagePanel.Left)
+    def _leave_start_page(self, event: StartPagePanel.Left) -> None:
+        line = self.query_one(SearchInput)
+        line.focus()
+        if event.typed:
+            line.insert_text_at_cursor(event.typed)
+
+    @on(StartPagePanel.Searched)
+    def _search_example(self, event: StartPagePanel.Searched) -> None:
+        """Type an example, as a person does: a space behind a filter makes it a chip."""
+        line = self.query_one(SearchInput)
+        line.focus()
+        line.value = event.query
+        line.cursor_position = len(event.query)
 
     @on(HitList.OptionSelected)
     @on(Input.Submitted, "#query")
     def action_open(self) -> None:
-        if (hit := self._marked_hit) is not None:
+        if (start_page := self.query_one(StartPagePanel)).display:
+            start_page.action_select()
+        elif (hit := self._marked_hit) is not None:
             self.appliance.read(hit.session_id, hit.message_id, self.query_one(HitList).results)
 
     def action_search(self) -> None:
@@ -262,9 +300,6 @@ class SearchScreen(FrameScreen):
             await self.appliance.startup_done.wait()
         choices = await self._load_filter_options()
         self.query_one(SearchInput).completions = choices
-        is_empty = not any(choice.name == "source" for choice in choices)
-        self.query_one(FirstRunPanel).set_shown(is_empty)
-        self.query_one("#results").display = not is_empty
         with suppress(ApplianceError):  # only colours depend on it
             await self.appliance.refresh_name_keys()
 
