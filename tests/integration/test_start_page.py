@@ -120,6 +120,7 @@ def test_what_waits_is_counted(memory: Appliance, tmp_path: Path, clock: Callabl
     assert (waiting.contradictions, waiting.proposals) == (reviewed, proposed)
 
 
+@pytest.mark.slow
 def test_files_count_for_a_day_and_failures_until_they_are_read(
     memory: Appliance, clock: Callable[[float], None]
 ) -> None:

@@ -234,9 +234,7 @@ class SearchScreen(FrameScreen):
     @on(StartPagePanel.Left)
     def _leave_start_page(self, event: StartPagePanel.Left) -> None:
         line = self.query_one(SearchInput)
-        line.focus()
-        if event.typed:
-            line.insert_text_at_cursor(event.typed)
+        line.take(event.typed) if event.typed else line.focus()
 
     @on(StartPagePanel.Searched)
     def _search_example(self, event: StartPagePanel.Searched) -> None:

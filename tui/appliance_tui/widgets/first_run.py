@@ -86,7 +86,7 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
 
     def enter(self) -> None:
         """Move the focus into the panel."""
-        first = next((widget for widget in self.query("RowList, Button") if widget.focusable), None)
+        first = next((widget for widget in self.query("RowList, Button") if widget.display and widget.focusable), None)
         if first is not None:
             first.focus()
 

@@ -169,7 +169,7 @@ def render_entry(entry: StartEntry, width: int, look: Look, density: Density) ->
             if roomy:
                 author, colour = look.author(message)
                 yield Content.assemble(("★ ", colours.star), _cut(message.text, width - 2))
-                author = _cut(author, width - 4 - cell_len(when))
+                author = _cut(author, width - 5 - cell_len(when))
                 yield Content.assemble("  ", (author, colour), (f" · {when}" if when else "", colours.muted))
                 return
             said = _said(message, width - 4 - cell_len(when), look)

@@ -9,6 +9,9 @@ from textual.content import Content
 
 from appliance_tui.widgets.start_entries import Density, Look, Section, StartEntry, entry_lines, render_entry
 
+MIN_WIDTH = 40
+"""Columns below which nothing can be read."""
+
 TWO_COLUMNS = 110
 """Columns from which the page has two columns."""
 
@@ -59,7 +62,7 @@ class _Column:
 
 def arrange(heading: Content, sections: Sequence[Section], width: int, height: int, look: Look) -> StartLayout:
     """Lay a page out for a window. Where there is little room, each section shows its first entries."""
-    if not sections or width < 2 * GUTTER:
+    if not sections or width < MIN_WIDTH:
         return StartLayout()
     left = [section for section in sections if section.label == LEFT_SECTION]
     right = [section for section in sections if section.label != LEFT_SECTION]

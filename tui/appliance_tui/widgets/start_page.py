@@ -45,14 +45,12 @@ REFRESH_INTERVAL_SECONDS = 1.0
 
 MARK = "▌"
 
-COMMAND_KEYS = frozenset(("j", "k", "g", "G", "slash", "colon", "question_mark"))
-"""Printable keys that are commands in every list. All others are typed into the search line."""
-
 
 class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
     """The start page, of whose entries one may be selected. It reads itself, and again when the memory changes, as
     long as it is shown."""
 
+    FOCUS_ON_CLICK = False  # what is typed after a click is for the search line
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "step(-1)", show=False),
         Binding("down,j", "step(1)", show=False),
@@ -127,9 +125,10 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
         begin(self, self._read, "start-page", exclusive=True)
 
     def refresh_soon(self) -> None:
-        """Read the page again if it is shown, else when it is shown next."""
+        """Read the page again if it is shown, or as long as there is nothing to show; else when it is shown next."""
         self._is_stale = True
-        if self.display and self.screen.is_current:
+        is_empty = self.page is not None and not self.page.sessions
+        if (self.display or is_empty) and self.screen.is_current:
             self._refresh_soon()
 
     def set_shown(self, shown: bool) -> None:
@@ -321,8 +320,8 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
             self.marked = entry
 
     def on_key(self, event: events.Key) -> None:
-        """Letters that are no commands here are typed into the search line."""
-        if event.is_printable and event.character and event.key not in COMMAND_KEYS and event.character != " ":
+        """Letters that are no commands are typed into the search line."""
+        if event.is_printable and event.character and event.key not in self.screen.active_bindings:
             event.stop()
             self.post_message(self.Left(event.character))
 
