@@ -77,7 +77,7 @@ def panel(app: ApplianceApp) -> StartPagePanel:
 
 
 async def loaded(app: ApplianceApp, pilot: Pilot[None]) -> StartPagePanel:
-    await until(pilot, lambda: panel(app).display and panel(app).arrangement.entries)
+    await until(pilot, lambda: panel(app).display and panel(app).entries)
     return panel(app)
 
 
@@ -88,7 +88,7 @@ async def select(pilot: Pilot[None], page: StartPagePanel, which: type, **attrib
         entry = page.chosen
         return isinstance(entry, which) and all(getattr(entry, name) == value for name, value in attributes.items())
 
-    for _ in page.arrangement.entries:
+    for _ in page.entries:
         await pilot.press("down")
         if is_meant():
             return
@@ -126,11 +126,11 @@ def test_the_arrows_enter_it_and_leave_it_above(lively: Path) -> None:
             await pilot.press("escape")
             assert app.focused is page and page.marked == 0
             await pilot.press("down", "right")
-            assert page.marked is not None and page.marked >= page.arrangement.columns[1]
+            assert page.marked is not None and page.marked >= page.columns[1]
             await pilot.press("left")
-            assert page.marked < page.arrangement.columns[1]
+            assert page.marked < page.columns[1]
             await pilot.press("G", "j")
-            assert page.marked == len(page.arrangement.entries) - 1
+            assert page.marked == len(page.entries) - 1
             await pilot.press("g", "k")
             assert isinstance(app.focused, SearchInput)
             await pilot.press("escape", "escape")
@@ -179,9 +179,7 @@ def test_an_example_is_typed_and_searched(lively: Path) -> None:
     async def body() -> None:
         async with shown(lively) as (app, pilot):
             page = await loaded(app, pilot)
-            example = next(
-                entry for entry in page.arrangement.entries if isinstance(entry, ExampleEntry) and ":" in entry.query
-            )
+            example = next(entry for entry in page.entries if isinstance(entry, ExampleEntry) and ":" in entry.query)
             await select(pilot, page, ExampleEntry, query=example.query)
             await pilot.press("enter")
             await until(pilot, lambda: app.query_one(HitList).hits)
@@ -197,9 +195,9 @@ def test_a_click_selects_and_another_opens(lively: Path) -> None:
     async def body() -> None:
         async with shown(lively) as (app, pilot):
             page = await loaded(app, pilot)
-            entry = next(place for place, one in enumerate(page.arrangement.entries) if isinstance(one, PinnedEntry))
+            entry = next(place for place, one in enumerate(page.entries) if isinstance(one, PinnedEntry))
             row = page._row(entry)
-            (cell,) = [cell for cell in page.arrangement.lines[row] if cell.entry == entry]
+            (cell,) = [cell for cell in page.lines[row] if cell.entry == entry]
             where = (cell.x + 4, row)
             await pilot.hover(page, where)
             assert page.hovered == entry
@@ -269,7 +267,7 @@ def test_a_memory_with_one_conversation_has_one_column(home: Path, tmp_path: Pat
     async def body() -> None:
         async with shown(home, (140, 45)) as (app, pilot):
             page = await loaded(app, pilot)
-            assert "1 conversation" in words(app) and len(page.arrangement.entries) == 1
+            assert "1 conversation" in words(app) and len(page.entries) == 1
             await pilot.press("down", "enter")
             await until(pilot, lambda: isinstance(app.screen, ConversationScreen))
 

@@ -224,12 +224,11 @@ class SearchScreen(FrameScreen):
     @on(StartPagePanel.Loaded)
     def _show_parts(self) -> None:
         """Show the hits of what is typed; without a query the start page, or of an empty memory how to begin."""
-        page, is_searching = self.query_one(StartPagePanel).page, bool(self.query_one(SearchInput).value.strip())
-        is_empty = page is not None and not page.sessions
-        self.query_one(FirstRunPanel).set_shown(is_empty)
-        self.query_one("#note").display = not is_empty
-        self.query_one("#results").display = not is_empty and is_searching
-        self.query_one(StartPagePanel).set_shown(not is_empty and not is_searching and page is not None)
+        start_page, is_searching = self.query_one(StartPagePanel), bool(self.query_one(SearchInput).value.strip())
+        start_page.set_searching(is_searching)
+        self.query_one(FirstRunPanel).set_shown(start_page.is_empty)
+        self.query_one("#note").display = not start_page.is_empty
+        self.query_one("#results").display = is_searching and not start_page.is_empty
 
     @on(StartPagePanel.Left)
     def _leave_start_page(self, event: StartPagePanel.Left) -> None:

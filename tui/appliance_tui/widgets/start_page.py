@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -19,36 +20,28 @@ from textual.visual import Visual
 
 from appliance.errors import ApplianceError
 from appliance_tui.author_colours import readable_colours
-from appliance_tui.widgets.start_entries import (
-    DayEntry,
-    ExampleEntry,
-    Look,
-    PinnedEntry,
-    SessionEntry,
-    StartEntry,
-    WaitingEntry,
-    entry_key,
-    local_today,
-    page_heading,
-    start_sections,
-)
-from appliance_tui.widgets.start_layout import GUTTER, Cell, StartLayout, arrange
 from appliance_tui.workers import CoalescingRefresh, begin
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import StartPage
     from appliance_tui.app import ApplianceApp
+    from appliance_tui.widgets.start_entries import StartEntry
+    from appliance_tui.widgets.start_layout import Cell
 
 REFRESH_INTERVAL_SECONDS = 1.0
 """Seconds between two readings of the page: while files are imported, the memory changes many times a second."""
 
-MARK = "▌"
+MARK = "▌ "
+"""What stands before the selected entry, which is seen without colours too; before others as much is blank."""
 
 
 class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
     """The start page, of whose entries one may be selected. It reads itself, and again when the memory changes, as
-    long as it is shown."""
+    long as it is shown.
+
+    What draws the entries is loaded with the first page, after the first frame.
+    """
 
     FOCUS_ON_CLICK = False  # what is typed after a click is for the search line
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -107,38 +100,50 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
     def __init__(self) -> None:
         super().__init__(id="start-page")
         self.page: StartPage | None = None
-        self.arrangement = StartLayout()
-        self._user: str | None = None
+        self.entries: Sequence[StartEntry] = ()
+        self.lines: Sequence[Sequence[Cell]] = ()
+        self.columns: Sequence[int] = (0,)
         self._is_stale = True
+        self.is_searching = False
 
     def on_mount(self) -> None:
         self._refresh_soon = CoalescingRefresh(self, self._read_and_pause)
         self.app.theme_changed_signal.subscribe(self, lambda _: self._arrange())
-        self.watch(self.app, "user", lambda user: self.read(), init=False)
+        self.watch(self.app, "user", self._user_changed, init=False)
         self.watch(self.app, "name_keys", lambda people: self._arrange(), init=False)
         self.read()
 
     # --- reading ------------------------------------------------------------------------------------------
+
+    def _user_changed(self) -> None:
+        self.page, self.entries, self.lines = None, (), ()
+        self.marked = None
+        self.display = False
+        self.read()
 
     def read(self) -> None:
         """Read the page now, for the user whose memory is shown."""
         begin(self, self._read, "start-page", exclusive=True)
 
     def refresh_soon(self) -> None:
-        """Read the page again if it is shown, or as long as there is nothing to show; else when it is shown next."""
+        """Read the page again, unless somebody searches or another screen is shown: then when it is shown next."""
         self._is_stale = True
-        is_empty = self.page is not None and not self.page.sessions
-        if (self.display or is_empty) and self.screen.is_current:
+        if not self.is_searching and self.screen.is_current:
             self._refresh_soon()
 
-    def set_shown(self, shown: bool) -> None:
-        """Show or hide the panel; nothing is selected where it is shown anew."""
-        if shown == self.display:
-            return
-        self.display = shown
-        self.marked = None
-        if shown and self._is_stale:
-            self._refresh_soon()
+    def set_searching(self, is_searching: bool) -> None:
+        """Hide the page while something is searched for, and show it again; then nothing is selected."""
+        if is_searching != self.is_searching:
+            self.is_searching = is_searching
+            self.marked = None
+            if not is_searching and self._is_stale:
+                self._refresh_soon()
+        self.display = not is_searching and not self.is_empty and self.page is not None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is known that there is nothing to show."""
+        return self.page is not None and not self.page.sessions
 
     async def _read_and_pause(self) -> None:
         from asyncio import sleep
@@ -149,23 +154,26 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
     async def _read(self) -> None:
         user = self._appliance.user
         self._is_stale = False
+        page = None
+        with suppress(ApplianceError):  # searches and the app itself report it; the page as it was is better than none
+            page = await self._appliance.memory_worker.run_query(partial(self._read_unless_searching, user=user))
+        if page is None:
+            self._is_stale = True
+        elif self.is_attached and user == self._appliance.user:
+            self.show(page)
 
-        def read(memory: Appliance) -> StartPage:
-            return memory.overview.start_page(user_id=user)
+    def _read_unless_searching(self, memory: Appliance, user: str | None) -> StartPage | None:
+        """Read the page on a thread, and load there what draws it; a search that was typed meanwhile comes first."""
+        if self.is_searching:
+            return None
+        from appliance_tui.widgets import start_layout  # noqa: F401
 
-        try:
-            page = await self._appliance.memory_worker.run_query(read)
-        except ApplianceError:  # searches and the app itself report it; the page as it was is better than none
-            return
-        if self.is_attached and user == self._appliance.user:
-            self.show(page, is_another=user != self._user)
-            self._user = user
+        return memory.overview.start_page(user_id=user)
 
-    def show(self, page: StartPage, *, is_another: bool = False) -> None:
-        """Show a page. The same entry stays selected if it is still there, unless it is the page of another user."""
-        chosen = None if is_another else self.chosen
+    def show(self, page: StartPage) -> None:
+        """Show a page. The same entry stays selected if it is still there."""
         self.page = page
-        self._arrange(None if chosen is None else entry_key(chosen))
+        self._arrange()
         self.post_message(self.Loaded(page))
 
     @property
@@ -174,23 +182,25 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
 
     # --- drawing ------------------------------------------------------------------------------------------
 
-    def _arrange(self, key: Hashable = None) -> None:
-        """Lay the page out again; the entry with ``key`` is selected, by default the one that was."""
+    def _arrange(self) -> None:
+        """Lay the page out again; the same entry stays selected."""
         if self.page is None or not self.is_attached:
             return
-        if key is None and self.chosen is not None:
-            key = entry_key(self.chosen)
+        from appliance_tui.widgets.start_entries import Look, entry_key, local_today, page_heading, start_sections
+        from appliance_tui.widgets.start_layout import arrange
+
+        key = None if self.chosen is None else entry_key(self.chosen)
         today, size = local_today(), self.scrollable_content_region
         look = Look(readable_colours(self.app.theme_variables), self._appliance.name_keys, today)
         heading = page_heading(self.page, today, size.width)
-        self.arrangement = arrange(heading, start_sections(self.page), size.width, size.height, look)
-        entries = self.arrangement.entries
-        index = next((place for place, entry in enumerate(entries) if entry_key(entry) == key), None)
-        if index is None and key is not None and entries:
-            index = min(self.marked or 0, len(entries) - 1)
+        layout = arrange(heading, start_sections(self.page), size.width, size.height, look)
+        self.entries, self.lines, self.columns = layout.entries, layout.lines, layout.columns
+        index = next((place for place, entry in enumerate(self.entries) if entry_key(entry) == key), None)
+        if index is None and key is not None and self.entries:
+            index = min(self.marked or 0, len(self.entries) - 1)
         self.set_reactive(StartPagePanel.marked, index)
         self.set_reactive(StartPagePanel.hovered, None)
-        self.virtual_size = Size(size.width, len(self.arrangement.lines))
+        self.virtual_size = Size(size.width, len(self.lines))
         self._scroll_to_mark()
         self.refresh()
 
@@ -207,7 +217,7 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
         blank = Segment(" ", base.rich_style)
         strips = [Strip([], 0)]
         end = 0
-        for cell in self.arrangement.lines[line] if line < len(self.arrangement.lines) else ():
+        for cell in self.lines[line] if line < len(self.lines) else ():
             if cell.x > end:
                 strips.append(Strip([Segment(blank.text * (cell.x - end), base.rich_style)], cell.x - end))
             strips.append(self._render_cell(cell))
@@ -220,12 +230,12 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
         names = ("start--entry", *(("start--marked",) if is_marked else ("start--hovered",) if is_hovered else ()))
         style = self.get_visual_style(*names)
         strip = Visual.to_strips(
-            self, cell.content, max(1, cell.width - (GUTTER if cell.entry is not None else 0)), 1, style
+            self, cell.content, max(1, cell.width - (len(MARK) if cell.entry is not None else 0)), 1, style
         )[0]
         if cell.entry is None:
             return strip.extend_cell_length(cell.width, style.rich_style).crop(0, cell.width)
         colour = readable_colours(self.app.theme_variables).meter
-        bar = Segment(MARK.ljust(GUTTER) if is_marked else " " * GUTTER, style.rich_style + Style(color=colour))
+        bar = Segment(MARK if is_marked else " " * len(MARK), style.rich_style + Style(color=colour))
         return Strip([bar, *strip]).extend_cell_length(cell.width, style.rich_style).crop(0, cell.width)
 
     # --- moving -------------------------------------------------------------------------------------------
@@ -233,15 +243,14 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
     @property
     def chosen(self) -> StartEntry | None:
         """The selected entry."""
-        entries = self.arrangement.entries
-        return entries[self.marked] if self.marked is not None and self.marked < len(entries) else None
+        return self.entries[self.marked] if self.marked is not None and self.marked < len(self.entries) else None
 
     def move(self, by: int) -> bool:
         """Move the selection for the search line, out of it above the first entry; False if it did not move."""
-        if not self.display or not self.arrangement.entries or (self.marked is None and by < 0):
+        if not self.display or not self.entries or (self.marked is None and by < 0):
             return False
         index = by - 1 if self.marked is None else self.marked + by
-        self.marked = None if index < 0 else min(index, len(self.arrangement.entries) - 1)
+        self.marked = None if index < 0 else min(index, len(self.entries) - 1)
         return True
 
     def action_step(self, by: int) -> None:
@@ -253,18 +262,18 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
 
     def action_page(self, by: int) -> None:
         """Move the selection by about a screen."""
-        if self.arrangement.entries:
+        if self.entries:
             index = (self.marked or 0) + by * max(1, self.size.height // 2)
-            self.marked = min(max(index, 0), len(self.arrangement.entries) - 1)
+            self.marked = min(max(index, 0), len(self.entries) - 1)
 
     def action_end(self, last: bool) -> None:
         """Select the first or the last entry."""
-        if self.arrangement.entries:
-            self.marked = len(self.arrangement.entries) - 1 if last else 0
+        if self.entries:
+            self.marked = len(self.entries) - 1 if last else 0
 
     def action_side(self, by: int) -> None:
         """Select the entry beside the selected one, in the other column."""
-        starts, count = self.arrangement.columns, len(self.arrangement.entries)
+        starts, count = self.columns, len(self.entries)
         if self.marked is None or len(starts) < 2:
             return
         own = max(place for place, start in enumerate(starts) if start <= self.marked)
@@ -276,7 +285,7 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _row(self, entry: int) -> int:
         """The first line of an entry."""
-        lines = self.arrangement.lines
+        lines = self.lines
         return next((row for row, line in enumerate(lines) if any(cell.entry == entry for cell in line)), 0)
 
     def watch_marked(self) -> None:
@@ -294,15 +303,15 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
             self.scroll_to_region(Region(0, top, 1, row - top + 2), animate=False, force=True, x_axis=False)
 
     def on_focus(self) -> None:
-        if self.marked is None and self.arrangement.entries:
+        if self.marked is None and self.entries:
             self.marked = 0
 
     def _entry_at(self, event: events.MouseEvent) -> int | None:
         offset = event.get_content_offset(self)
         row = -1 if offset is None else offset.y + self.scroll_offset.y
-        if offset is None or not 0 <= row < len(self.arrangement.lines):
+        if offset is None or not 0 <= row < len(self.lines):
             return None
-        cells = self.arrangement.lines[row]
+        cells = self.lines[row]
         return next((cell.entry for cell in cells if cell.x <= offset.x < cell.x + cell.width), None)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
@@ -333,6 +342,8 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
 
     def action_select(self) -> None:
         """Open the selected entry: a message in its conversation, what waits on its screen; an example is searched."""
+        from appliance_tui.widgets.start_entries import DayEntry, ExampleEntry, PinnedEntry, SessionEntry, WaitingEntry
+
         match self.chosen:
             case SessionEntry(recent):
                 self._appliance.read(recent.session.id, recent.last.id if recent.last is not None else None)
