@@ -21,7 +21,7 @@ from appliance.types import Scope, SessionInfo
 
 MAX_EXAMPLES = 3
 
-SHOWN_SESSIONS = 5
+SHOWN_SESSIONS = 8
 """Conversations that the start page lists first: a title of another one is a better example."""
 
 MAX_PEOPLE = 2
