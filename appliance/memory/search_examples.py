@@ -54,7 +54,7 @@ _FILLERS = STOP_WORDS.union(
         )
     )
 )  # fmt: skip
-_NO_WORDS = re.compile(r"\S*(?:[/@\\<>{}=_]|\w\.\w)\S*")
+_NO_WORDS = re.compile(r"\S*(?:[/@\\<>{}=_]|\w[.:]\w)\S*")
 _OPENING, _ENDING = " \"'“„«(", ".!?…:\n"
 _WORD = re.compile(rf"[^\W\d_]{{{MIN_WORD},{MAX_WORD}}}")
 
@@ -94,8 +94,8 @@ def search_examples(db: sqlite3.Connection, scope: Scope, recent: Sequence[Sessi
 
 
 def _is_another(name: str) -> bool:
-    """Whether it is the name of a person, and not what the person whose memory it is may be called."""
-    return not is_machine("name", name) and name.casefold() not in ME_WORDS
+    """Whether it is the name of a person that can be typed, and none for the person whose memory it is."""
+    return name.isprintable() and '"' not in name and not is_machine("name", name) and name.casefold() not in ME_WORDS
 
 
 def _with_filters(name: str, topic: _Topic) -> str:

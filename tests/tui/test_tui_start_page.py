@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -20,6 +21,7 @@ from appliance_tui.app import ApplianceApp
 from appliance_tui.author_colours import readable_colours
 from appliance_tui.screens.conversation import ConversationScreen
 from appliance_tui.screens.memory import MemoryScreen
+from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.themes import THEMES
 from appliance_tui.widgets.hits import HitList
@@ -35,6 +37,7 @@ from appliance_tui.widgets.start_entries import (
 )
 from appliance_tui.widgets.start_layout import arrange
 from appliance_tui.widgets.start_page import StartPagePanel
+from tests.homes import copied
 
 TODAY = date(2026, 3, 1)
 
@@ -159,18 +162,57 @@ def test_enter_reads_a_conversation_at_its_message_and_comes_back(lively: Path) 
 
 
 @pytest.mark.slow
-def test_what_waits_opens_where_it_is_settled(lively: Path) -> None:
+def test_what_waits_opens_where_it_is_settled(lively: Path, tmp_path: Path) -> None:
     async def body() -> None:
-        async with shown(lively) as (app, pilot):
+        async with shown(copied(lively, tmp_path / "own")) as (app, pilot):
             page = await loaded(app, pilot)
+            await select(pilot, page, WaitingEntry, kind="failed")
+            await pilot.press("enter")
+            await until(pilot, lambda: app.current_mode == "inbox")
+            await pilot.press("f1")
+            page.marked = None
             await select(pilot, page, WaitingEntry, kind="contradictions")
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, MemoryScreen))
             await until(pilot, lambda: "4 June" in words(app) and "Review 1" in words(app))
+            await pilot.press("a")
+            await until(pilot, lambda: "Review 1" not in words(app))
             await pilot.press("f1")
-            await select(pilot, page, WaitingEntry, kind="failed")
+            await until(pilot, lambda: "1 contradiction" not in words(app) and "not be read" in words(app))
+            assert isinstance(page.chosen, WaitingEntry), "the next one is selected"
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_who_may_be_one_and_what_is_archived_soon_is_opened_too(lively: Path) -> None:
+    async def body() -> None:
+        async with shown(lively) as (app, pilot):
+            page = await loaded(app, pilot)
+            assert page.page is not None
+            infos = tuple(one.session for one in page.page.recent)
+            waiting = Waiting(proposals=1, archived_soon=infos, archived_soon_count=len(infos))
+            memory = app.memory_worker.memory()
+            real = memory.overview.start_page
+            memory.overview.start_page = lambda **how: replace(real(**how), waiting=waiting)  # type: ignore[method-assign]
+            page.read()
+            await until(pilot, lambda: "pair of names" in words(app))
+            await select(pilot, page, WaitingEntry, kind="archived")
             await pilot.press("enter")
-            await until(pilot, lambda: app.current_mode == "inbox")
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
+            await pilot.press("down", "enter")
+            await until(pilot, lambda: isinstance(app.screen, ConversationScreen))
+            assert app.screen.session_id == infos[1].id  # type: ignore[attr-defined]
+            await pilot.press("escape")
+            page.marked = None
+            await select(pilot, page, WaitingEntry, kind="proposals")
+            await pilot.press("enter")
+            await until(
+                pilot,
+                lambda: (
+                    app.current_mode == "people" or any("people proposals" in one.message for one in app._notifications)
+                ),
+            )
 
     run(body)
 
@@ -211,8 +253,6 @@ def test_a_click_selects_and_another_opens(lively: Path) -> None:
 
 @pytest.mark.slow
 def test_it_follows_the_memory_and_keeps_what_is_selected(lively: Path, tmp_path: Path) -> None:
-    from tests.homes import copied
-
     async def body() -> None:
         async with shown(copied(lively, tmp_path / "own")) as (app, pilot):
             page = await loaded(app, pilot)
