@@ -41,15 +41,6 @@ class SearchInput(Input):
         self.completions: Sequence[PickerOption] = ()
         super().__init__(placeholder="Search", id=id, compact=True, suggester=_FilterSuggester(self))
 
-    def take(self, text: str) -> None:
-        """Take the focus and a text that was typed elsewhere, without selecting it: more may follow."""
-        self.select_on_focus = False
-        self.focus()
-        self.insert_text_at_cursor(text)
-
-    def on_blur(self) -> None:
-        self.select_on_focus = True
-
     def action_move(self, by: int) -> None:
         self.post_message(self.Move(by))
 
@@ -61,6 +52,15 @@ class SearchInput(Input):
 
     def action_leave(self) -> None:
         self.post_message(self.Exited())
+
+    def take(self, text: str) -> None:
+        """Take the focus and a text that was typed elsewhere, without selecting it: more may follow."""
+        self.select_on_focus = False
+        self.focus()
+        self.insert_text_at_cursor(text)
+
+    def on_blur(self) -> None:
+        self.select_on_focus = True
 
 
 class _FilterSuggester(Suggester):
