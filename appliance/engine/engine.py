@@ -163,9 +163,7 @@ class Engine:
 
     def load(self) -> None:
         """Load every service now, so that no request of a daemon waits for a module."""
-        for name in (
-            "sessions", "facts", "people", "summaries", "pins", "overview", "archive", "erasure", "backups", "watching",
-        ):  # fmt: skip
+        for name in "sessions facts people summaries pins overview archive erasure backups watching".split():
             getattr(self, name)
 
     # --- services -------------------------------------------------------------------------------------
@@ -226,7 +224,7 @@ class Engine:
 
         return Overviews(
             self.home, self._database, self.settings.user, self.watching.configured, self.people.refresh,
-            lambda scope: self.archive.sessions_due_soon(scope), self.people.count_proposals,
+            lambda scope: self.archive.sessions_due_soon(scope), lambda scope: self.people.count_proposals(scope),
         )  # fmt: skip
 
     @cached_property
