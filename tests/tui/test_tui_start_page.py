@@ -112,6 +112,10 @@ def test_the_page_is_the_first_that_is_seen_and_typing_replaces_it(lively: Path)
             assert not page.display and app.query_one(SearchInput).value == "bread"
             await pilot.press(*["backspace"] * 5)
             await until(pilot, lambda: page.display)
+            app.query_one(SearchInput).insert_text_at_cursor("source:native ")
+            await until(pilot, lambda: app.query_one(FilterChips).display and not page.display)
+            await pilot.press("backspace")
+            await until(pilot, lambda: page.display and not app.query_one(SearchInput).value)
             assert page.marked is None and isinstance(app.focused, SearchInput)
 
     run(body)

@@ -98,6 +98,7 @@ class SearchScreen(FrameScreen):
     def watch_search_filters(self, search_filters: SearchFilters) -> None:
         if self.is_mounted:
             self.query_one(FilterChips).show(search_filters)
+            self._show_parts()
             self._schedule_search()
 
     def _schedule_search(self) -> None:
@@ -223,8 +224,9 @@ class SearchScreen(FrameScreen):
 
     @on(StartPagePanel.Loaded)
     def _show_parts(self) -> None:
-        """Show the hits of what is typed; without a query the start page, or of an empty memory how to begin."""
-        start_page, is_searching = self.query_one(StartPagePanel), bool(self.query_one(SearchInput).value.strip())
+        """Show the hits of query and filters; without any the start page, or of an empty memory how to begin."""
+        start_page = self.query_one(StartPagePanel)
+        is_searching = bool(self.query_one(SearchInput).value.strip() or self.search_filters)
         start_page.set_searching(is_searching)
         self.query_one(FirstRunPanel).set_shown(start_page.is_empty)
         self.query_one("#note").display = not start_page.is_empty
