@@ -311,6 +311,7 @@ def test_one_of_what_lies_on_this_machine_is_imported_by_enter(home: Path, tmp_p
             memory = app.memory_worker.memory()
             await until(pilot, lambda: memory.overview.counts()["messages"] == 2)
             assert config.load(memory.home).watch.folders == (str(projects),)
+            await until(pilot, lambda: not panel.display and isinstance(app.focused, SearchInput))
 
     run(body())
 

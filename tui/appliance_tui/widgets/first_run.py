@@ -79,6 +79,8 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
     def set_shown(self, shown: bool) -> None:
         """Show or hide the panel. When it is first shown, it looks what lies on this machine: a memory with messages
         never does."""
+        if not shown and self.has_focus_within:
+            self.action_leave()
         self.display = shown
         if shown and not self._has_looked:
             self._has_looked = True
