@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
 REFRESH_INTERVAL_SECONDS = 1.0
 """Seconds between two readings of the page: while files are imported, the memory changes many times a second."""
+
+MAX_READING_SHARE = 0.05
+"""The share of the time that goes into reading the page, at most: it takes longer where there is more."""
 
 MARK = "▌ "
 """What stands before the selected entry, which is seen without colours too; before others as much is blank."""
@@ -146,10 +151,10 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
         return self.page is not None and not self.page.sessions
 
     async def _read_and_pause(self) -> None:
-        from asyncio import sleep
-
+        start = time.monotonic()
         await self._read()
-        await sleep(REFRESH_INTERVAL_SECONDS)
+        took = time.monotonic() - start
+        await asyncio.sleep(max(REFRESH_INTERVAL_SECONDS, took / MAX_READING_SHARE))
 
     async def _read(self) -> None:
         user = self._appliance.user
