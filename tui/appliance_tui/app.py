@@ -21,7 +21,7 @@ from textual.events import Event as TerminalEvent
 from textual.events import Key, Paste
 from textual.reactive import var
 from textual.screen import Screen
-from textual.worker import WorkerFailed
+from textual.worker import WorkerFailed, get_current_worker
 
 from appliance.errors import ApplianceError
 from appliance_tui.actions import ActionProvider, bindings
@@ -169,18 +169,21 @@ class ApplianceApp(App[None]):
     def _handle_exception(self, error: Exception) -> None:
         """Notify of an error of the memory; let Textual handle any other."""
         cause = error.error if isinstance(error, WorkerFailed) else error
-        if isinstance(cause, NoMatches) and self._is_for_a_removed_screen():
+        if isinstance(cause, NoMatches) and self._is_for_a_removed_screen(error):
             return  # an answer that arrived while its screen was being removed
         if not isinstance(cause, ApplianceError):
             super()._handle_exception(error)
         elif self.memory_worker.is_open:  # else the app exits with that error
             self.notify_error(error_text(cause))
 
-    def _is_for_a_removed_screen(self) -> bool:
-        """Whether what runs now belongs to a screen that is closed: its widgets go before it does."""
-        pump = active_message_pump.get(None)
+    def _is_for_a_removed_screen(self, error: Exception) -> bool:
+        """Whether the error is of a screen that is closed: its widgets are removed before its workers are cancelled."""
+        # A worker runs in the context of the app, so the message pump says nothing about where it belongs.
+        pump = get_current_worker().node if isinstance(error, WorkerFailed) else active_message_pump.get(None)
         nodes = pump.ancestors_with_self if isinstance(pump, DOMNode) else []
-        return not self.is_running or any(isinstance(node, Screen) and node not in self.screen_stack for node in nodes)
+        return not self.is_running or any(
+            node._pruning or (isinstance(node, Screen) and node not in self.screen_stack) for node in nodes
+        )
 
     def _fatal_error(self) -> None:
         """End with a traceback, but not with Textual's: it shows local variables, which hold private messages."""
