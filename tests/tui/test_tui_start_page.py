@@ -292,8 +292,9 @@ def test_keys_that_are_typed_before_the_page_is_read_are_for_the_line(lively: Pa
         async with app.run_test(size=(80, 24)) as pilot:
             await pilot.press(*"cabin")
             await until(pilot, lambda: app.query_one(HitList).hits)
-            await until(pilot, lambda: panel(app).page is not None)
             assert app.query_one(SearchInput).value == "cabin" and not panel(app).display
+            await pilot.press(*["backspace"] * 5)
+            await loaded(app, pilot)
 
     run(body)
 
@@ -311,7 +312,7 @@ def test_a_memory_with_one_conversation_has_one_column(home: Path, tmp_path: Pat
     async def body() -> None:
         async with shown(home, (140, 45)) as (app, pilot):
             page = await loaded(app, pilot)
-            assert "1 conversation" in words(app) and len(page.entries) == 1
+            await until(pilot, lambda: "1 conversation" in words(app) and len(page.entries) == 1)
             await pilot.press("down", "enter")
             await until(pilot, lambda: isinstance(app.screen, ConversationScreen))
 

@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from appliance_tui.widgets.start_entries import StartEntry
     from appliance_tui.widgets.start_layout import Cell
 
-REFRESH_INTERVAL_SECONDS = 1.0
-"""Seconds between two readings of the page: while files are imported, the memory changes many times a second."""
+MIN_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 4.0
+"""The bounds of the pause between two readings of the page: while files are imported, the memory changes many times a
+second."""
 
-MAX_READING_SHARE = 0.05
-"""The share of the time that goes into reading the page, at most: it takes longer where there is more."""
+READING_SHARE = 0.05
+"""The share of the time that goes into reading the page, within these bounds: it takes longer where there is more."""
 
 MARK = "▌ "
 """What stands before the selected entry, which is seen without colours too; before others as much is blank."""
@@ -108,8 +109,10 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
         self.entries: Sequence[StartEntry] = ()
         self.lines: Sequence[Sequence[Cell]] = ()
         self.columns: Sequence[int] = (0,)
-        self._is_stale = True
         self.is_searching = False
+        self._is_stale = True
+        self._is_reading = False
+        self._seconds = 0.0
 
     def on_mount(self) -> None:
         self._refresh_soon = CoalescingRefresh(self, self._read_and_pause)
@@ -128,12 +131,21 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
 
     def read(self) -> None:
         """Read the page now, for the user whose memory is shown."""
-        begin(self, self._read, "start-page", exclusive=True)
+        self._is_reading = True
+        begin(self, self._read_first, "start-page", exclusive=True)
+
+    async def _read_first(self) -> None:
+        try:
+            await self._read()
+        finally:
+            self._is_reading = False
+        if self._is_stale and self.page is not None:
+            self.refresh_soon()
 
     def refresh_soon(self) -> None:
         """Read the page again, unless somebody searches or another screen is shown: then when it is shown next."""
         self._is_stale = True
-        if not self.is_searching and self.screen.is_current:
+        if not self.is_searching and not self._is_reading and self.screen.is_current:
             self._refresh_soon()
 
     def set_searching(self, is_searching: bool) -> None:
@@ -151,14 +163,11 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
         return self.page is not None and not self.page.sessions
 
     async def _read_and_pause(self) -> None:
-        start = time.monotonic()
         await self._read()
-        took = time.monotonic() - start
-        await asyncio.sleep(max(REFRESH_INTERVAL_SECONDS, took / MAX_READING_SHARE))
+        await asyncio.sleep(min(max(MIN_PAUSE_SECONDS, self._seconds / READING_SHARE), MAX_PAUSE_SECONDS))
 
     async def _read(self) -> None:
         user = self._appliance.user
-        self._is_stale = False
         page = None
         with suppress(ApplianceError):  # searches and the app itself report it; the page as it was is better than none
             page = await self._appliance.memory_worker.run_query(partial(self._read_unless_searching, user=user))
@@ -173,7 +182,11 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
             return None
         from appliance_tui.widgets import start_layout  # noqa: F401
 
-        return memory.overview.start_page(user_id=user)
+        self._is_stale = False
+        start = time.monotonic()
+        page = memory.overview.start_page(user_id=user)
+        self._seconds = time.monotonic() - start
+        return page
 
     def show(self, page: StartPage) -> None:
         """Show a page. The same entry stays selected if it is still there."""
