@@ -87,6 +87,8 @@ if TYPE_CHECKING:
         Hits,
         Identity,
         Importance,
+        ImportedFile,
+        ImportedSession,
         IndexStatus,
         IngestReport,
         InputProblem,
@@ -117,6 +119,7 @@ if TYPE_CHECKING:
         Scope,
         SecretMark,
         SecretScan,
+        SessionDay,
         SessionInfo,
         SessionPage,
         Source,
@@ -156,8 +159,9 @@ _LAZY_EXPORTS = {
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
             "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
             "Anniversary Attachment AttachmentPage Discovery DocumentPage FoundHistory "
-            "Statistics StatisticsRow TagCount TimelineMonth "
-            "FilterChoices Histogram Hit Hits Identity Importance IndexStatus IngestReport InputProblem KnownBackups "
+            "SessionDay Statistics StatisticsRow TagCount TimelineMonth "
+            "FilterChoices Histogram Hit Hits Identity Importance ImportedFile ImportedSession IndexStatus "
+            "IngestReport InputProblem KnownBackups "
             "Layer LostPart Message MessageMatches MessageVersion MetricsSnapshot Outline Owner PeopleChange "
             "PeopleList Person PersonConversation "
             "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
@@ -216,6 +220,8 @@ __all__ = [
     "HomeReadOnly",
     "Identity",
     "Importance",
+    "ImportedFile",
+    "ImportedSession",
     "IncompleteExport",
     "Index",
     "IndexStatus",
@@ -258,6 +264,7 @@ __all__ = [
     "SecretScan",
     "Secrets",
     "Session",
+    "SessionDay",
     "SessionInfo",
     "SessionPage",
     "Sessions",

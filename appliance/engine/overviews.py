@@ -16,7 +16,7 @@ from appliance.engine.start_page import StartPageInputs, read_start_page
 from appliance.errors import UsageError
 from appliance.ingest import attached_files
 from appliance.languages.periods import read_day
-from appliance.memory.overview import OverviewService
+from appliance.memory.overview import OverviewService, check_limit
 from appliance.paths import Home
 from appliance.requests.overviews import FilteredRequest
 from appliance.retrieval import search_query
@@ -33,12 +33,11 @@ from appliance.types import (
     Filters,
     MessageMatches,
     Scope,
+    SessionDay,
     StartPage,
     Statistics,
     TimelineMonth,
 )
-
-MAX_PAGE = 1_000
 
 
 class Overviews(OverviewService):
@@ -72,7 +71,7 @@ class Overviews(OverviewService):
             if kind not in get_args(AttachmentKind):
                 kinds = ", ".join(get_args(AttachmentKind))
                 raise UsageError(f"There are no attachments of the kind {kind!r}.", hint=f"Use one of {kinds}.")
-        _check_limit(request.limit)
+        check_limit(request.limit)
         if request.offset < 0:
             raise UsageError(f"The offset must be at least 0, not {request.offset}.")
         filters = self._filters(_search(request))
@@ -113,20 +112,29 @@ class Overviews(OverviewService):
 
     def on_this_day(self, request: r.OnThisDayRequest) -> list[Anniversary]:
         """See ``OnThisDayRequest``."""
-        _check_limit(request.limit)
+        check_limit(request.limit)
         day = _day(request.day)
         filters = self._filters(r.SearchRequest("", user_id=request.user_id, namespace=request.namespace))
         return statistics.on_this_day(self._database.read(), filters, day, request.limit)
 
+    def day(self, request: r.DayRequest) -> list[SessionDay]:
+        """See ``DayRequest``."""
+        check_limit(request.limit)
+        search = r.SearchRequest(
+            "", user_id=request.user_id, namespace=request.namespace, sources=request.sources, authors=request.authors,
+            tags=request.tags,
+        )  # fmt: skip
+        return statistics.said_on(self._database.read(), self._filters(search), _day(request.day), request.limit)
+
     def start_page(self, request: r.StartPageRequest) -> StartPage:
         """See ``StartPageRequest``."""
-        _check_limit(request.limit)
+        check_limit(request.limit)
         filters = self._filters(r.SearchRequest("", user_id=request.user_id, namespace=request.namespace))
         return read_start_page(self._database.read(), filters, self._start_page_inputs, request.limit)
 
     def timeline(self, request: r.TimelineRequest) -> list[TimelineMonth]:
         """See ``TimelineRequest``."""
-        _check_limit(request.limit)
+        check_limit(request.limit)
         search = r.SearchRequest(
             "", user_id=request.user_id, namespace=request.namespace, authors=request.authors, since=request.since,
             until=request.until,
@@ -150,11 +158,6 @@ def _search(request: FilteredRequest[object], has: Sequence[Contained] | None = 
         sources=request.sources, authors=request.authors, has=has, tags=request.tags, since=request.since,
         until=request.until,
     )  # fmt: skip
-
-
-def _check_limit(limit: int) -> None:
-    if not 1 <= limit <= MAX_PAGE:
-        raise UsageError(f"The limit must be 1 to {MAX_PAGE:,}, not {limit}.")
 
 
 def _day(day: str | date | None) -> date:

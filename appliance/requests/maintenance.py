@@ -228,10 +228,18 @@ class RecalledRequest(Request[None]):
 
 @dataclass(frozen=True, slots=True)
 class CountsRequest(Request[dict[str, int]]):
-    """Count the ``messages`` of all users, and how many of their chunks are ``pending`` (not found by meaning yet).
-    ``status`` says more, and takes longer."""
+    """Count the ``messages``, and how many chunks of all users are ``pending`` (not found by meaning yet).
+    ``status`` says more, and takes longer.
+
+    Args:
+        user_id: Only this user's messages; by default those of all users.
+        namespace: The namespace within that user's memory.
+    """
 
     name: ClassVar[str] = "overview.counts"
+
+    user_id: str | None = None
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,6 +371,8 @@ class PreviewErasureRequest(Request[ErasurePreview]):
         everything: All of the user's messages, if nothing else is named.
         with_echoes: Also near copies, answers that repeat it, and summaries and facts that say it, which the preview
             lists as ``echoes`` in any case.
+        echo_ids: With echoes, only those with these ids, as the preview names them; all by default. Other ids are
+            ignored.
         user_id: Whose memory; by default the configured user's.
         namespace: The namespace within that memory.
 
@@ -385,6 +395,7 @@ class PreviewErasureRequest(Request[ErasurePreview]):
     until: str | date | None = None
     everything: bool = False
     with_echoes: bool = False
+    echo_ids: Sequence[str] = ()
     user_id: str | None = None
     namespace: str = ""
 

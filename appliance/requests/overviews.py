@@ -14,7 +14,10 @@ from appliance.types import (
     AttachmentKind,
     AttachmentPage,
     Contained,
+    ImportedFile,
+    ImportedSession,
     Role,
+    SessionDay,
     StartPage,
     Statistics,
     StatisticsUnit,
@@ -120,6 +123,45 @@ class AttachmentFileRequest(Request[str]):
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedFilesRequest(Request[list[ImportedFile]]):
+    """List the files that messages were imported from, by whichever program, and what each gave. The latest read come
+    first. A document in a zip is a file of its own.
+
+    Args:
+        path: Only this file, or those in it if it is a zip or a folder.
+        limit: The most files.
+
+    Raises:
+        UsageError: The limit is invalid.
+    """
+
+    name: ClassVar[str] = "overview.imported_files"
+
+    path: str | None = None
+    _: KW_ONLY
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedSessionsRequest(Request[list[ImportedSession]]):
+    """List the sessions of which an imported file has messages, those with the most first.
+
+    Args:
+        path: The file, as ``ImportedFilesRequest`` names it, or a zip or a folder with such files.
+        limit: The most sessions.
+
+    Raises:
+        UsageError: The limit is invalid.
+    """
+
+    name: ClassVar[str] = "overview.imported_sessions"
+
+    path: str
+    _: KW_ONLY
+    limit: int = 200
+
+
+@dataclass(frozen=True, slots=True)
 class StatisticsRequest(FilteredRequest[Statistics]):
     """Count messages by time, person or source.
 
@@ -173,6 +215,36 @@ class OnThisDayRequest(Request[list[Anniversary]]):
     _: KW_ONLY
     user_id: str | None = None
     namespace: str = ""
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class DayRequest(Request[list[SessionDay]]):
+    """List what was said on a day, by session, in the order of their first messages. The day is the one by which
+    ``StatisticsRequest`` counts, and so are the messages.
+
+    Args:
+        day: The day, as ISO 8601 or in words ("15 March 2025").
+        user_id: Whose; by default the configured user's.
+        namespace: The namespace within that user's memory.
+        sources: Only these formats.
+        authors: Only messages by these people, as in a search.
+        tags: Only sessions with any of these tags.
+        limit: The most messages of one session.
+
+    Raises:
+        UsageError: The day or the limit is invalid.
+    """
+
+    name: ClassVar[str] = "overview.day"
+
+    day: str | date
+    _: KW_ONLY
+    user_id: str | None = None
+    namespace: str = ""
+    sources: Sequence[str] | None = None
+    authors: Sequence[str] | None = None
+    tags: Sequence[str] | None = None
     limit: int = 50
 
 

@@ -32,6 +32,8 @@ from appliance.types.index import IndexStatus
 from appliance.types.overview import (
     Activity,
     FilterChoices,
+    ImportedFile,
+    ImportedSession,
     MessageMatches,
     Outline,
     Owner,
@@ -81,7 +83,7 @@ from appliance.types.search import (
 )
 from appliance.types.secrets import SecretMark, SecretPolicy, SecretScan
 from appliance.types.start_page import RecentSession, StartPage, Waiting
-from appliance.types.statistics import Anniversary, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
+from appliance.types.statistics import Anniversary, SessionDay, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
 from appliance.types.stored import (
     Event,
     Fact,
@@ -164,6 +166,8 @@ __all__ = [
     "Identity",
     "IdentityKind",
     "Importance",
+    "ImportedFile",
+    "ImportedSession",
     "IndexStatus",
     "IngestReport",
     "InputProblem",
@@ -211,6 +215,7 @@ __all__ = [
     "SecretMark",
     "SecretPolicy",
     "SecretScan",
+    "SessionDay",
     "SessionInfo",
     "SessionOrder",
     "SessionPage",

@@ -174,6 +174,7 @@ CASES: Sequence[Case] = (
     case("recalled", r.RecalledRequest(["m1", "m2"])),
     # overview
     case("counts", r.CountsRequest()),
+    case("counts of a user", r.CountsRequest("nobody")),
     case("outline", r.OutlineRequest("harbour")),
     case("outline unknown", r.OutlineRequest("s99")),
     case("some messages", r.MessagesRequest(["m3", "m1", "m9999"])),
@@ -184,6 +185,9 @@ CASES: Sequence[Case] = (
     case("activity", r.ActivityRequest()),
     case("files", r.WatchedFilesRequest(limit=5)),
     case("folders", r.FoldersRequest()),
+    case("imported files", r.ImportedFilesRequest(limit=5)),
+    case("too many imported files", r.ImportedFilesRequest(limit=5_000)),
+    case("imported sessions", lambda folder, done: r.ImportedSessionsRequest(done["imported files"][0].path)),
     case("attachments", r.ListAttachmentsRequest(["image"], limit=5)),
     case("attachments of a kind", r.ListAttachmentsRequest(["smell"])),  # type: ignore[list-item]
     case("files of a message", lambda folder, done: r.MessageAttachmentsRequest(done["attachments"][0].message_id)),
@@ -197,6 +201,8 @@ CASES: Sequence[Case] = (
     case("on no day", r.OnThisDayRequest("someday")),
     case("start page", r.StartPageRequest(limit=2)),
     case("start page of nothing", r.StartPageRequest(limit=0)),
+    case("day", r.DayRequest("2026-02-06", limit=1)),
+    case("no day", r.DayRequest("someday")),
     case("timeline", r.TimelineRequest(limit=1)),
     case("tag", lambda folder, done: r.TagSessionRequest(done["list"][0].id, ["#Sea", "to do"])),
     case("tag badly", lambda folder, done: r.TagSessionRequest(done["list"][0].id, [" "])),

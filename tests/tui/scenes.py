@@ -18,6 +18,7 @@ from textual.widgets import Input
 
 from appliance import Appliance
 from appliance_tui.app import DAEMON_LOST_MESSAGE, ApplianceApp
+from appliance_tui.screens.context import ContextScreen
 from appliance_tui.widgets.rows import RowList
 from appliance_tui.widgets.search_line import SearchInput
 
@@ -155,6 +156,33 @@ async def forgetting(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await still(app, pilot)
 
 
+async def repeats(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """What is to be forgotten, and what else says it."""
+    await begun(app, pilot)
+    app.action_forget()
+    await until(pilot, lambda: app.screen.query("#forget-words"))
+    app.screen.query_one("#forget-words", Input).value = "My deadline for the ledger"
+    await until(pilot, lambda: "May still say it" in words(app))
+    await still(app, pilot)
+
+
+def changed(*budgets: tuple[int, str]) -> Scene:
+    """A context after its budget has changed, to some numbers of tokens with what the screen then says."""
+
+    async def go(app: ApplianceApp, pilot: Pilot[None]) -> None:
+        await context(app, pilot)
+        screen = app.screen
+        assert isinstance(screen, ContextScreen)
+        for budget, mark in budgets:
+            screen.options = replace(screen.options, budget=budget)
+            await until(pilot, lambda mark=mark: mark in words(app))  # type: ignore[misc]
+        assert screen._change_timer is not None
+        screen._change_timer.pause()  # the moment lasts as long as it is looked at
+        await still(app, pilot)
+
+    return go
+
+
 async def vitals(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await begun(app, pilot)
     memory = app.memory_worker.memory()
@@ -170,6 +198,18 @@ async def vitals(app: ApplianceApp, pilot: Pilot[None]) -> None:
         "backup": {"path": "/media/usb/memory", "at": (datetime.now(UTC) - timedelta(days=3)).isoformat()},
     }
     await pilot.press("f6")
+    await still(app, pilot)
+
+
+async def calendar(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await begun(app, pilot)
+    await pilot.press("ctrl+y")
+    await still(app, pilot)
+
+
+async def files(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await of("f2")(app, pilot)
+    await pilot.press("A")
     await still(app, pilot)
 
 
@@ -247,6 +287,9 @@ SCENES: dict[str, Scene] = {
     "forgetting": forgetting,
     "receipts": receipts,
     "vitals": vitals,
+    "people": of("f7"),
+    "calendar": calendar,
+    "files": files,
     "recall-list": listed,
     "recall-completed": completed,
     "palette": palette,
@@ -256,7 +299,16 @@ SCENES: dict[str, Scene] = {
     "memory-details": then(of("f4"), "tab"),
     "picker": then(of("f2"), "f"),
     "import": then(of("f5"), "a"),
+    "proposals": then(of("f7"), "2"),
 }
+
+
+MOMENTS: dict[str, Scene] = {
+    "repeats": repeats,
+    "context-smaller": changed((60, "dropped out")),
+    "context-larger": changed((60, "dropped out"), (8_000, "came in")),
+}
+"""Scenes that are looked at for what they say, and not drawn."""
 
 
 def about_herself(memory: Appliance) -> None:

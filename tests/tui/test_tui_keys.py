@@ -81,6 +81,22 @@ async def offer(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
+async def receipts(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """A receipt that is shown."""
+    memory = app.memory_worker.memory()
+    memory.erasure.forget(memory.erasure.preview(query="walnuts"))
+    await pilot.press("f12", "ctrl+r")
+    await until(pilot, lambda: app.screen.query_one("#forget-receipts", RowList).items)
+    await pilot.pause()
+
+
+async def repeats(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """The list of the dialog to forget."""
+    await at("forget", "d", first=recall)(app, pilot)
+    app.screen.query_one("#forget-sample", RowList).focus()
+    await pilot.pause()
+
+
 GETS_THERE: dict[str, Scene] = {
     "app": recall,
     "recall": recall,
@@ -94,7 +110,16 @@ GETS_THERE: dict[str, Scene] = {
     "offer": offer,
     "vitals": at("vitals", "f6"),
     "forget": at("forget", "d", first=recall),
+    "receipts": receipts,
+    "repeats": repeats,
 }
+
+
+def scene_of(action: Action) -> str:
+    """Where its keys act: a receipt is copied and saved while one is shown, a space in a line is one."""
+    if action.id == "forget.choose":
+        return "repeats"
+    return "receipts" if action.id in ("forget.copy", "forget.save") else action.place
 
 
 def is_at(place: str) -> Callable[[ApplianceApp], bool]:
@@ -118,13 +143,13 @@ def quick_for(name: str, names: Iterable[str]) -> list[ParameterSet]:
     return [pytest.param(one, marks=[] if one == name else [pytest.mark.slow]) for one in names]
 
 
-@pytest.mark.parametrize("place", quick_for("recall", PLACES))
+@pytest.mark.parametrize("place", quick_for("recall", [*PLACES, "receipts", "repeats"]))
 def test_each_key_reaches_its_action(place: str, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
             await GETS_THERE[place](app, pilot)
             missed = []
-            for action in (one for one in ACTIONS if one.place == place and one.id not in LEADS_TO):
+            for action in (one for one in ACTIONS if scene_of(one) == place and one.id not in LEADS_TO):
                 node = app if place == "app" else app.screen
                 reached: list[str] = []
                 name = method(node, action)

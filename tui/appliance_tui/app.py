@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -24,14 +25,15 @@ from textual.screen import Screen
 from textual.worker import WorkerFailed, get_current_worker
 
 from appliance.errors import ApplianceError
+from appliance.requests.typed_filters import SearchFilters
 from appliance_tui.actions import ActionProvider, bindings
-from appliance_tui.author_colours import name_keys
+from appliance_tui.author_colours import name_keys, person_names
 from appliance_tui.ingestion import ImportQueue
 from appliance_tui.input_queue import InputHandled, InputQueue
 from appliance_tui.path_input import parse_paths
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.themes import THEMES, initial_theme, line_filters, no_color
-from appliance_tui.widgets.display_text import pluralize
+from appliance_tui.widgets.display_text import one_line, pluralize
 from appliance_tui.workers import (
     ImportProgressed,
     MemoryChanged,
@@ -45,7 +47,9 @@ from appliance_tui.workers import (
 if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import Event
+    from appliance_tui.running_erasure import RunningErasure
     from appliance_tui.search_results import SearchResults
+    from appliance_tui.widgets.summary_panel import SummaryView
 
 DAEMON_LOST_MESSAGE = (
     "The daemon has stopped. What you typed is kept; the screen continues when the daemon is back ('appliance serve')."
@@ -83,6 +87,7 @@ class ApplianceApp(App[None]):
         "memory": _lazy_screen("memory", "MemoryScreen"),
         "inbox": _lazy_screen("inbox", "InboxScreen"),
         "vitals": _lazy_screen("status", "StatusScreen"),
+        "people": _lazy_screen("people", "PeopleScreen"),
     }
     DEFAULT_MODE = "recall"
 
@@ -91,8 +96,16 @@ class ApplianceApp(App[None]):
     status_text: var[str] = var("")
     """The counts in the bar."""
     banner: var[str] = var("")
+    erasure: var[RunningErasure | None] = var["RunningErasure | None"](None)
+    """The erasure that is running, and its outcome until it is shown."""
     name_keys: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
     """What stands for a person, by each of the names, so that all of them have one colour."""
+    names_by_id: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
+    """The names of people by their ids."""
+    person_names: Mapping[str, str]
+    """The names of people by what else they write under, as ``author_colours.person_names`` gives them."""
+    summary_view: SummaryView = "lines"
+    """How summaries are shown beside conversations, the next ones too."""
 
     def __init__(
         self,
@@ -113,6 +126,7 @@ class ApplianceApp(App[None]):
         self.no_color = no_color()
         self._filters = line_filters(self._filters)
         self.owner = owner
+        self.person_names = {}
         self.failure: ApplianceError | None = None
         self._open = open
         self._first_frame_drawn = threading.Event()
@@ -209,9 +223,14 @@ class ApplianceApp(App[None]):
         if self._screen_stack:
             self.screen.post_message(ImportProgressed())
 
+    def watch_user(self) -> None:
+        if self.status_text:  # else the memory is not open yet
+            begin(self, self.refresh_status_text, "status", exclusive=True)
+
     async def refresh_status_text(self) -> None:
-        """Update the counts in the bar."""
-        counts = await self.memory_worker.run_query(lambda memory: memory.overview.counts())
+        """Update the counts in the bar: the user's messages, and what is left to index."""
+        user = self.active_user
+        counts = await self.memory_worker.run_query(lambda memory: memory.overview.counts(user))
         pending_text = f", {counts['pending']:,} being indexed" if counts["pending"] else ""
         self.status_text = f"{pluralize(counts['messages'], 'message')}{pending_text}"
 
@@ -219,7 +238,8 @@ class ApplianceApp(App[None]):
         """Read the names of people again."""
         user = self.user
         people = await self.memory_worker.run_query(lambda memory: memory.people.list(user_id=user))
-        self.name_keys = name_keys(people)
+        self.names_by_id = {person.id: person.name for person in people}
+        self.person_names, self.name_keys = person_names(people), name_keys(people)
 
     def notify_error(self, text: str, timeout: float | None = None) -> None:
         """Show an error as a notification."""
@@ -281,6 +301,14 @@ class ApplianceApp(App[None]):
 
         self.push_screen(ImportPreviewScreen(paths))
 
+    async def action_quit(self) -> None:
+        """Quit; while an erasure runs, when it is done, because closing the memory waits for it on an empty screen."""
+        if self.erasure is None or self.erasure.has_ended:
+            self.exit()
+        else:
+            self.erasure = replace(self.erasure, quits=True)
+            self.notify("The erasure is still running. The screen closes when it is done.", timeout=10)
+
     async def action_demo(self) -> None:
         """Switch to the sample chats, which belong to another user, or back."""
         from appliance_tui.widgets.first_run import DEMO_USER, show_demo
@@ -308,11 +336,54 @@ class ApplianceApp(App[None]):
 
         self.push_screen(ConversationScreen(session_id, message_id, results))
 
+    async def search_people(self, *ids: str) -> None:
+        """List all messages of some people in Recall, in place of what was searched for. From a screen, let the app
+        call it: it closes conversations that are open above Recall."""
+        await self._go_to_first("recall")
+        if isinstance(screen := self.screen, SearchScreen):
+            screen.show_people_messages(ids)
+
+    async def _go_to_first(self, name: str) -> None:
+        """Switch to a screen of the bar, and close what is open above it."""
+        if name != self.current_mode:
+            await self.switch_mode(name)
+        while len(self.screen_stack) > 1:
+            await self.pop_screen()
+
+    async def show_author(self, name: str | None, role: str, source: str) -> None:
+        """Show the person who is the author of a message. Without a name, a user's message is the person's own."""
+        from appliance_tui.screens.people import AuthorReference, PeopleScreen
+
+        if role != "user":
+            self.notify(f"{one_line(name or role)} is no person.", timeout=3, markup=False)
+            return
+        await self._go_to_first("people")
+        if isinstance(self.screen, PeopleScreen):
+            self.screen.find_author(AuthorReference(name, source))
+
+    def action_calendar(self) -> None:
+        """Show the calendar of all messages; from Recall, of those that pass its filters."""
+        filters = self.screen.search_filters if isinstance(self.screen, SearchScreen) else SearchFilters()
+        source, tag = next(iter(filters.sources), None), next(iter(filters.tags), None)
+        self.show_calendar(authors=filters.authors, source=source, tag=tag)
+
+    def show_calendar(self, *, authors: Sequence[str] = (), source: str | None = None, tag: str | None = None) -> None:
+        """Show the calendar of the messages that pass some filters."""
+        from appliance_tui.calendar_days import CalendarFilters
+        from appliance_tui.screens.calendar import CalendarScreen
+
+        if not isinstance(self.screen, CalendarScreen):
+            self.push_screen(CalendarScreen(CalendarFilters(tuple(authors), source, tag)))
+
     def forget(self, *ids: str) -> None:
         """Preview the erasure of messages or conversations, and erase them when the person confirms."""
         from appliance_tui.screens.forget import ForgetScreen
 
         self.push_screen(ForgetScreen(ids))
+
+    def action_forget(self) -> None:
+        """Forget what is to be named, or show the erasure that is running."""
+        self.forget()
 
     def action_help(self) -> None:
         from appliance_tui.screens.help import HelpScreen

@@ -35,6 +35,7 @@ class ScreenBar(Static):
     def on_mount(self) -> None:
         self.watch(self.app, "status_text", self._write)
         self.watch(self.app, "user", self._write)
+        self.watch(self.app, "erasure", self._write)
 
     def on_resize(self) -> None:
         self._write()
@@ -52,10 +53,15 @@ class ScreenBar(Static):
                 )
             )
         )
-        status = f" · {app.status_text}" if app.status_text and wide else ""
-        right = Content.styled(f"{app.active_user}{status} ", "$foreground-muted")
-        gap = max(1, self.size.width - left.cell_length - right.cell_length)
-        self.update(Content.assemble(left, " " * gap, right) if gap > 1 else left)
+        erasing = f"{app.erasure.bar_text} · " if app.erasure is not None and app.erasure.bar_text else ""
+        texts = [f"{app.active_user} · {app.status_text} "] if app.status_text and wide else []
+        for text in [*texts, f"{app.active_user} ", ""]:  # the longest that has room
+            right = Content.assemble((erasing, "bold $text-warning"), (text, "$foreground-muted"))
+            gap = self.size.width - left.cell_length - right.cell_length
+            if gap > 1:
+                self.update(Content.assemble(left, " " * gap, right))
+                return
+        self.update(left)
 
 
 class KeyFooter(Footer):

@@ -93,14 +93,14 @@ class ConversationScreen(FrameScreen):
         return self.query_one(TranscriptView)
 
     def _show_people(self, name_keys: Mapping[str, str]) -> None:
-        self.transcript.name_keys = name_keys
+        self.transcript.name_keys, self.transcript.person_names = name_keys, self.appliance.person_names
         self.transcript.refresh()
 
     async def _load(self) -> None:
         with show_errors(self._show_note):
             self.info, summary, layout = await self.appliance.memory_worker.run_query(self._read_conversation)
+            self.query_one(SummaryPanel).show(summary, self.appliance.summary_view)
             self._show_title()
-            self.query_one(SummaryPanel).show(summary)
             self.call_after_refresh(self._show_layout, layout)  # when the height of the summary is known
 
     def _show_layout(self, layout: ConversationLayout) -> None:
@@ -117,10 +117,17 @@ class ConversationScreen(FrameScreen):
             return
         hit = self._results.hits[self._results.position]
         matches = self._results.matches.get(hit.message_id)
-        self._begin_search(query_search(self._results.spec.query))
+        has_query = self._search_query()
         if (index := layout.index_by_id.get(hit.message_id)) is not None:
-            self._add_matches([index], matches.words if matches is not None else ())
+            if has_query:
+                self._add_matches([index], matches.words if matches is not None else ())
             self.transcript.land(index, found_passage(hit, matches))
+
+    def _search_query(self) -> bool:
+        """Look for the words of the query that led here; False without any, as from a list of what passes filters."""
+        if query := self._results.spec.query.strip() if self._results is not None else "":
+            self._begin_search(query_search(query))
+        return bool(query)
 
     def _read_conversation(self, memory: Appliance) -> tuple[SessionInfo, Summary | None, ConversationLayout]:
         summaries = memory.summaries.list(session_id=self.session_id, level="session", limit=1)
@@ -161,7 +168,8 @@ class ConversationScreen(FrameScreen):
                 if self._search_in is not None:
                     self._begin_search(self._search_in, goes_to_first=False)
             if summary != self.query_one(SummaryPanel).summary:
-                self.query_one(SummaryPanel).show(summary)
+                self.query_one(SummaryPanel).show(summary, self.appliance.summary_view)
+                self._show_title()
             await asyncio.sleep(REFRESH_INTERVAL_SECONDS)
 
     def _show_title(self) -> None:
@@ -173,6 +181,7 @@ class ConversationScreen(FrameScreen):
             pluralize(info.messages + info.shared, "message"),
             first if first == last else f"{first} – {last}",
             f"branch of {info.branch_of}" if info.branch_of else "",
+            "summary folded, s shows it" if self.query_one(SummaryPanel).is_folded else "",
         ]
         self.query_one("#reading-title", Static).update(
             Content.assemble(
@@ -224,8 +233,7 @@ class ConversationScreen(FrameScreen):
         self.workers.cancel_group(self, "find")
         self._search_in, self.transcript.search_pattern, self._is_searching = None, None, False
         self._set_matches([])
-        if self._results is not None:
-            self._begin_search(query_search(self._results.spec.query))
+        self._search_query()
         self._show_position()
 
     @work(exclusive=True, group="hit")
@@ -362,7 +370,8 @@ class ConversationScreen(FrameScreen):
 
     def action_summary(self) -> None:
         if self._require_summary() is not None:
-            self.query_one(SummaryPanel).toggle()
+            self.appliance.summary_view = self.query_one(SummaryPanel).next_view(self.has_class("-wide"))
+            self._show_title()
 
     def _require_summary(self) -> Summary | None:
         """The summary; without one, a notification says so."""
@@ -437,6 +446,12 @@ class ConversationScreen(FrameScreen):
                 self.notify(f"Opened {one_line(file.name)}", timeout=2, markup=False)
             else:
                 self.notify(one_line(str(path)), title="No program to open files with", markup=False)
+
+    def action_person(self) -> None:
+        layout = self.transcript.conversation_layout
+        if layout is not None and len(layout) and self.info is not None:
+            who = layout.author(self.transcript.mark)
+            self.app.call_later(self.appliance.show_author, *who, self.info.format)
 
     def action_raw(self) -> None:
         self.transcript.set_markdown(markdown=not self.transcript.markdown)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from textual.reactive import var
 from textual.widgets import Input, Static
 
 from appliance.errors import ApplianceError
-from appliance.requests.typed_filters import SearchFilters, extract_filters
+from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters
 from appliance_tui import filters
 from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import open_file, source_file
@@ -97,7 +98,7 @@ class SearchScreen(FrameScreen):
 
     def watch_search_filters(self, search_filters: SearchFilters) -> None:
         if self.is_mounted:
-            self.query_one(FilterChips).show(search_filters)
+            self.query_one(FilterChips).show(search_filters, self.appliance.names_by_id)
             self._show_parts()
             self._schedule_search()
 
@@ -107,11 +108,12 @@ class SearchScreen(FrameScreen):
 
     async def _search(self, query: str) -> None:
         await asyncio.sleep(TYPING_PAUSE_SECONDS)
-        if not query.strip():
+        words = filters.without_partial_filter(query)
+        if not words.strip() and not replace(self.search_filters, user=None):  # filters alone list what passes them
             self._show(None, query)
             return
         arguments = self.search_filters.search_arguments(self.appliance.user)
-        spec = SearchSpec(query, arguments, self.sort, NEIGHBOURS)
+        spec = SearchSpec(words, arguments, self.sort, NEIGHBOURS)
         with show_errors(self._show_error):
             page = await self._queries.run_query(partial(read_page, spec=spec))
             results = SearchResults(spec)
@@ -248,10 +250,24 @@ class SearchScreen(FrameScreen):
     @on(HitList.OptionSelected)
     @on(Input.Submitted, "#query")
     def action_open(self) -> None:
+        if self._finish_filter():
+            return
         if (start_page := self.query_one(StartPagePanel)).display:
             start_page.action_select()
         elif (hit := self._marked_hit) is not None:
             self.appliance.read(hit.session_id, hit.message_id, self.query_one(HitList).results)
+
+    def _finish_filter(self) -> bool:
+        """Apply the filter at the end of the search line; False if there is none."""
+        line = self.query_one(SearchInput)
+        if not line.has_focus or filters.partial_filter(line.value) is None:
+            return False
+        remaining, search_filters = extract_filters(line.value, self.search_filters, NO_CURSOR)
+        if remaining == line.value:
+            return False
+        line.value, self.search_filters = remaining, search_filters
+        line.cursor_position = len(remaining)
+        return True
 
     def action_search(self) -> None:
         self.query_one(SearchInput).focus()
@@ -264,6 +280,12 @@ class SearchScreen(FrameScreen):
     def _remove_last_filter(self) -> None:
         if pairs := list(self.search_filters.pairs()):
             self.search_filters = self.search_filters.without_filter(*pairs[-1])
+
+    def show_people_messages(self, ids: tuple[str, ...]) -> None:
+        """List everything that some people wrote, whatever was searched for before."""
+        self.query_one(SearchInput).value = ""
+        self.search_filters = SearchFilters(authors=ids)
+        self.query_one(HitList).focus()
 
     def action_clear_filters(self) -> None:
         self.search_filters = SearchFilters()
@@ -309,6 +331,9 @@ class SearchScreen(FrameScreen):
 
         results = self.query_one(HitList).results
         if (hit := self._marked_hit) is None or results is None:
+            return
+        if not results.spec.query.strip():
+            self.notify("It passes the filters; nothing else was asked for.", timeout=3)
             return
         own = results.matches.get(hit.message_id)
         known = {word.casefold() for word in own.words} if own is not None else set()
@@ -361,6 +386,10 @@ class SearchScreen(FrameScreen):
     def action_forget(self) -> None:
         if (hit := self._marked_hit) is not None:
             self.appliance.forget(hit.message_id)
+
+    def action_person(self) -> None:
+        if (hit := self._marked_hit) is not None:
+            self.app.call_later(self.appliance.show_author, hit.author, hit.role, hit.source.format)
 
     def action_source(self) -> None:
         if (hit := self._marked_hit) is None:

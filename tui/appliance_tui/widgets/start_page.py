@@ -381,12 +381,8 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
             await self.app.run_action("view('review')", self.app.screen)
         elif kind == "archived":
             begin(self, self._choose_archived, "archived", exclusive=True)
-        elif kind in ("read", "failed"):
-            await self.app.switch_mode("inbox")
-        elif "people" in self._appliance.MODES:
-            await self.app.switch_mode("people")
         else:
-            self.notify("'appliance people proposals' lists them with the reasons.", timeout=6)
+            await self.app.switch_mode("people" if kind == "proposals" else "inbox")
 
     async def _choose_archived(self) -> None:
         from appliance_tui.screens.picker import PickerOption, PickerScreen

@@ -7,7 +7,7 @@ on the screen stays in its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,7 +21,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from appliance.errors import ApplianceError
-from appliance_tui.author_colours import readable_colours
+from appliance_tui.author_colours import NO_NAMES, readable_colours
 from appliance_tui.widgets.conversation_layout import ConversationLayout, HeightIndex
 from appliance_tui.widgets.match_highlights import (
     MATCH_STYLE,
@@ -81,7 +81,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self.search_pattern: re.Pattern[str] | None = None
         self.match_indices: Sequence[int] = ()
         """The messages with matches, in order; they are marked along the scrollbar."""
-        self.name_keys: Mapping[str, str] = {}
+        self.name_keys = self.person_names = NO_NAMES
         self._passage: FoundPassage | None = None
         self.markdown = True
         self._heights = HeightIndex.empty()
@@ -471,7 +471,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             is_header = row == layout.lines_above(index) - 1
             text = Strip([])
             if is_header:
-                text = header_line(layout.outline, index, colours, self._palette, self.name_keys)
+                text = header_line(layout.outline, index, colours, self._palette, self.name_keys, self.person_names)
             elif layout.begins_day[index] and row == 1:
                 text = day_line(layout.outline.times[index], self._text_style.width, colours)
             left = gutter(is_header and index == self.mark, False, colours)
