@@ -49,6 +49,11 @@ async def help(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await pilot.press("escape", "question_mark")
 
 
+async def going(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await pilot.press("escape", "colon", *"ana")
+    await until(pilot, lambda: getattr(app.screen, "_listed_text", "") == "ana")
+
+
 async def choosing(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await pilot.press("escape", "f")
     await until(pilot, lambda: app.screen.query("OptionList"))
@@ -274,6 +279,7 @@ SCENES: dict[str, Scene] = {
     "why": why,
     "help": help,
     "choosing": choosing,
+    "going": going,
     "welcome": welcome,
     "conversations": of("f2"),
     "reading": reading,

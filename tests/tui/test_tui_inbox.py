@@ -144,6 +144,29 @@ def test_a_file_without_messages_says_so_when_its_contents_are_asked_for(settled
     run(body())
 
 
+@pytest.mark.slow
+def test_a_filter_lists_files_by_words_of_their_path(settled: Path) -> None:
+    for name in ("otter", "heron", "crane"):
+        chat(settled / "inbox" / f"{name}.jsonl", f"the {name} sleeps")
+
+    async def body() -> None:
+        async with shown(settled) as (app, pilot):
+            await pilot.press("f5")
+            await until(pilot, lambda: len(rows(app, "#inbox-files")) == 3)
+            await pilot.press("slash", *"HERON")
+            await until(pilot, lambda: [name for name, _ in rows(app, "#inbox-files")] == ["heron.jsonl"])
+            await pilot.press("enter")
+            files = app.screen.query_one("#inbox-files", FileList)
+            await until(pilot, lambda: app.focused is files)
+            await pilot.press("slash", *"zebra", "enter")
+            await until(pilot, lambda: not rows(app, "#inbox-files"))
+            assert files.empty.startswith("No files match.")
+            await pilot.press("escape")
+            await until(pilot, lambda: len(rows(app, "#inbox-files")) == 3)
+
+    run(body())
+
+
 def test_enter_reads_a_file_again_and_says_so(settled: Path) -> None:
     broken = settled / "inbox" / "half.jsonl"
     broken.write_text(line(1, "the heron stands") + "\n{broken\n")

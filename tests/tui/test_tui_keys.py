@@ -17,6 +17,7 @@ from appliance_tui.app import ApplianceApp
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.layers import LayerEntry, row_key
 from appliance_tui.widgets.rows import RowList
+from appliance_tui.widgets.search_line import SearchInput
 
 
 @pytest.fixture(scope="module")
@@ -97,14 +98,23 @@ async def repeats(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
+async def line(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """The search line, with the focus on it."""
+    await pilot.pause()
+    assert isinstance(app.focused, SearchInput)
+
+
 GETS_THERE: dict[str, Scene] = {
     "app": recall,
+    "list": at("vitals", "f6"),
+    "line": line,
     "recall": recall,
     "why": at("why", "w", first=recall),
     "conversations": at("conversations", "f2"),
     "reading": at("reading", "enter", first=recall),
     "context": context,
     "present": at("present", "s", first=context),
+    "jump": at("jump", "colon", first=recall),
     "memory": memory,
     "inbox": inbox,
     "offer": offer,
@@ -133,6 +143,8 @@ LEADS_TO: dict[str, Callable[[ApplianceApp], bool]] = {
     "memory.open": is_at("reading"),
     "present.choose": is_at("context"),
     "present.leave": is_at("context"),
+    "jump.leave": is_at("recall"),
+    "jump.choose": is_at("recall"),
     "inbox.retry": lambda app: any(one.requested for one in app.import_queue.outcomes),
 }
 """What comes of a key that a list or a line has first: it tells its screen, and no action is called."""
@@ -150,7 +162,7 @@ def test_each_key_reaches_its_action(place: str, filled: Path, monkeypatch: pyte
             await GETS_THERE[place](app, pilot)
             missed = []
             for action in (one for one in ACTIONS if scene_of(one) == place and one.id not in LEADS_TO):
-                node = app if place == "app" else app.screen
+                node = {"app": app, "line": app.focused}.get(place, app.screen)
                 reached: list[str] = []
                 name = method(node, action)
                 assert hasattr(node, name), f"{action.id}: {type(node).__name__} has no {name}"

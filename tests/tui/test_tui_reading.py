@@ -211,15 +211,15 @@ def test_days_next_before_and_by_date(filled: Path) -> None:
             await pilot.press("left_square_bracket")
             assert number(page) == 10
             for date, place in (("2025", 30), ("2024-03", 10), ("2024-03-10", 20), ("2023-12", 10)):
-                await pilot.press("g")
+                await pilot.press("D")
                 await type_in(pilot, date)
                 await pilot.press("enter")
                 assert number(page) == place, date
-            await pilot.press("g")
+            await pilot.press("D")
             await type_in(pilot, "soon")
             await pilot.press("enter")
             assert number(page) == 10
-            await pilot.press("g", "escape")
+            await pilot.press("D", "escape")
             assert not page.query_one(QuestionLine).display and app.screen is page
 
     run(body)

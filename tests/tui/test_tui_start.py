@@ -219,6 +219,7 @@ def test_keys_are_named_as_textual_does(keys: str, named: str) -> None:
         ({"recall.pin": "ctrl+"}, "tui.keys.recall.pin", "is not a key"),
         ({"recall.pin": "<any>"}, "tui.keys.recall.pin", "is not a key"),
         ({"recall.pin": "d"}, "tui.keys.recall.pin", "'d' is already the key of recall.forget"),
+        ({"list.down": "n"}, "tui.keys.list.down", "'n' is already the key of reading.next_found"),
         ({"recall.pin": "c", "recall.copy": "c"}, "tui.keys.recall", "'c' is already the key of"),
     ],
 )

@@ -13,6 +13,7 @@ from scenes import words
 from screens import run, shown, until
 from textual.content import Content
 from textual.pilot import Pilot
+from textual.widgets import OptionList
 
 from appliance import Appliance
 from appliance.types import Anniversary, Message, RecentSession, SessionInfo, StartPage, Waiting
@@ -204,7 +205,10 @@ def test_who_may_be_one_and_what_is_archived_soon_is_opened_too(lively: Path) ->
             await select(pilot, page, WaitingEntry, kind="archived")
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, PickerScreen))
-            await pilot.press("down", "enter")
+            await until(pilot, lambda: app.screen.query_one(OptionList).highlighted == 0)
+            await pilot.press("down")
+            await until(pilot, lambda: app.screen.query_one(OptionList).highlighted == 1)
+            await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, ConversationScreen))
             assert app.screen.session_id == infos[1].id  # type: ignore[attr-defined]
             await pilot.press("escape")

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.segment import Segments
 from rich.traceback import Traceback
@@ -47,7 +47,9 @@ from appliance_tui.workers import (
 if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import Event
+    from appliance_tui.destinations import Destination
     from appliance_tui.running_erasure import RunningErasure
+    from appliance_tui.screens.conversation import ConversationScreen
     from appliance_tui.search_results import SearchResults
     from appliance_tui.widgets.summary_panel import SummaryView
 
@@ -326,15 +328,62 @@ class ApplianceApp(App[None]):
         begin(self, partial(watch_found, self), "discover", exclusive=True)
 
     def action_go(self, name: str) -> None:
-        """Switch to a screen; each keeps its state."""
+        """Switch to a screen; each keeps its state. On the screen itself, close what is open above it."""
         if name != self.current_mode:
             self.switch_mode(name)
+        else:
+            while len(self.screen_stack) > 1:
+                self.pop_screen()
 
-    def read(self, session_id: str, message_id: str | None = None, results: SearchResults | None = None) -> None:
-        """Open a conversation, at a message if one is given; with ``results``, at the hit that is their position."""
+    def read(
+        self,
+        session_id: str,
+        message_id: str | None = None,
+        results: SearchResults | None = None,
+        day: str | None = None,
+    ) -> None:
+        """Open a conversation, at a message or a day if one is given; with ``results``, at the hit that is their
+        position."""
         from appliance_tui.screens.conversation import ConversationScreen
 
-        self.push_screen(ConversationScreen(session_id, message_id, results))
+        self.push_screen(ConversationScreen(session_id, message_id, results, day))
+
+    def action_jump(self) -> None:
+        """Ask where to go, and go there."""
+        from appliance_tui.screens.jump import JumpScreen
+
+        self.push_screen(JumpScreen(getattr(self.screen, "session_id", None)), self._go_to)
+
+    def _go_to(self, destination: Destination | None) -> None:
+        if destination is None:
+            return
+        if destination.kind == "screen":
+            self.action_go(destination.target)
+        elif destination.kind == "person":
+            self.call_later(self.search_people, destination.target)
+        elif destination.target == getattr(self.screen, "session_id", None) and destination.day is not None:
+            cast("ConversationScreen", self.screen).go_to_day(destination.day)
+        else:
+            self.read(destination.target, destination.message_id, day=destination.day)
+
+    def action_switch_user(self) -> None:
+        """Choose the user whose memory is shown."""
+        begin(self, self._choose_user, "user", exclusive=True)
+
+    async def _choose_user(self) -> None:
+        from appliance_tui.screens.picker import PickerOption, PickerScreen
+
+        with self.report_errors():
+            with self.input_queue.held():
+                choices = await self.memory_worker.run_query(lambda memory: memory.overview.filter_choices())
+            users = {self.owner: 0, **choices.users}
+            options = [
+                PickerOption("", user, pluralize(count, "conversation") + (" · shown now" * (user == self.active_user)))
+                for user, count in users.items()
+            ]
+            chosen = await self.push_screen_wait(PickerScreen("Whose memory", options))
+            if chosen is not None:
+                self.user = None if chosen.value == self.owner else chosen.value
 
     async def search_people(self, *ids: str) -> None:
         """List all messages of some people in Recall, in place of what was searched for. From a screen, let the app
@@ -386,9 +435,13 @@ class ApplianceApp(App[None]):
         self.forget()
 
     def action_help(self) -> None:
+        """Show the help from the current screen on; close it if it is shown."""
         from appliance_tui.screens.help import HelpScreen
 
-        self.push_screen(HelpScreen())
+        if isinstance(self.screen, HelpScreen):
+            self.screen.dismiss()
+        else:
+            self.push_screen(HelpScreen(getattr(self.screen, "PLACE", "app")))
 
     def action_next_theme(self) -> None:
         names = [theme.name for theme in THEMES]

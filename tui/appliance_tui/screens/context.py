@@ -263,8 +263,22 @@ class ContextScreen(FrameScreen):
     def _rows(self) -> RowList[LayerRow]:
         return self.query_one("#layers", RowList)
 
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``: with the selected row and the shares as they are."""
+        match id:
+            case "context.more" | "context.less":
+                return isinstance(self._rows.chosen, (LayerHead, LayerEntry))
+            case "context.open":
+                return isinstance(self._rows.chosen, (LayerEntry, DroppedEntry))
+            case "context.reset":
+                return dict(self.options.shares) != dict(PRESETS[self.options.preset])
+            case "context.copy":
+                return self._shown_context is not None and bool(self._shown_context.text)
+        return super().available(id)
+
     @on(RowList.Moved, "#layers")
     def _mark_in_prompt(self) -> None:
+        self.refresh_bindings()
         match self._rows.chosen:
             case LayerHead(name):
                 self.query_one(PromptView).mark(name, "")

@@ -31,6 +31,7 @@ from appliance_tui.erasure import (
     receipt_text,
 )
 from appliance_tui.frame import KeyFooter
+from appliance_tui.list_keys import ListScreen
 from appliance_tui.private_file import save_private
 from appliance_tui.running_erasure import RunningErasure, start_erasure
 from appliance_tui.widgets.display_text import abbreviate_home, one_line
@@ -80,7 +81,7 @@ class CheckMark(Checkbox):
         return super().render()
 
 
-class ForgetScreen(ModalScreen["Receipt | None"]):
+class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
     """Returns the receipt, None if nothing was erased."""
 
     CSS_PATH = "forget.tcss"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os.path
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.throughput import format_bytes, format_duration
 from appliance_tui.widgets.display_text import abbreviate_home, day, fit_width, one_line, pluralize, render_bar
 from appliance_tui.widgets.files import STATES, FileList, FileRow, file_row, files_in, imported_row, outcome_rows
+from appliance_tui.widgets.prompt_line import PromptLine
 from appliance_tui.workers import CoalescingRefresh, ImportProgressed, MemoryChanged, begin
 
 if TYPE_CHECKING:
@@ -37,7 +39,9 @@ CLOCK_INTERVAL_SECONDS = 0.5
 
 BAR_WIDTH = 20
 
+FILES_TITLE = "Files in watched folders"
 EMPTY_HINT = "No files yet. Put an export into a watched folder, drop it on this window, or press a to type its path."
+NO_MATCH_HINT = "No files match. Press esc to clear the filter."
 NONE_READ_HINT = "No imported files yet."
 
 REFRESH_INTERVAL_SECONDS = 0.5
@@ -58,7 +62,7 @@ class InboxScreen(FrameScreen):
         # As attributes: an answer may come while the screen is being removed, when queries find nothing.
         self._folder_text = Static("", id="inbox-folders", markup=False)
         self._progress_text = Static("", id="inbox-progress", markup=False)
-        self._file_list = FileList("inbox-files", "Files in watched folders", EMPTY_HINT)
+        self._file_list = FileList("inbox-files", FILES_TITLE, EMPTY_HINT)
         self._import_list = FileList("inbox-imports", "Imported files, the latest first", NONE_READ_HINT)
         self._detail_text = Static("", id="inbox-text", markup=False)
         yield self._folder_text
@@ -66,6 +70,7 @@ class InboxScreen(FrameScreen):
         with Container(id="inbox-lists"):
             yield self._file_list
             yield self._import_list
+        yield PromptLine(id="inbox-filter")
         with VerticalScroll(id="inbox-detail", can_focus=False) as self._detail_pane:
             yield self._detail_text
 
@@ -75,6 +80,7 @@ class InboxScreen(FrameScreen):
         self._shown_preview = ("", Content(""))
         self._watched_files: list[WatchedFile] = []
         self._imported_files: list[ImportedFile] = []
+        self._filter = ""
         self._file_list.focus()
         self._clock_timer = self.set_interval(CLOCK_INTERVAL_SECONDS, self._show_progress, pause=True)
 
@@ -90,6 +96,7 @@ class InboxScreen(FrameScreen):
             self._refresh_soon()
 
     def on_import_progressed(self, message: ImportProgressed) -> None:
+        self.refresh_bindings()
         self._show_progress()
         self._show_imports()
         if self.appliance.import_queue.current is None:
@@ -156,21 +163,66 @@ class InboxScreen(FrameScreen):
         }
         given = files_in(self._imported_files, {file.path for file in self._watched_files})
         self._file_list.show(
-            [file_row(file, reports.get(file.path), given.get(file.path, ())) for file in self._watched_files]
+            self._filtered(
+                file_row(file, reports.get(file.path), given.get(file.path, ())) for file in self._watched_files
+            )
         )
         rows = [row for outcome in outcomes for row in outcome_rows(outcome)]
         told = {row.path for row in rows}
         rows += [imported_row(file) for file in self._imported_files if file.path not in told]
-        self._import_list.show(rows[:MAX_LISTED_FILES])
+        self._import_list.show(self._filtered(rows)[:MAX_LISTED_FILES])
+
+    def _filtered(self, rows: Iterable[FileRow]) -> list[FileRow]:
+        """The rows with all words of the filter in their path or reason."""
+        words = self._filter.casefold().split()
+        return [row for row in rows if all(word in f"{row.path} {row.reason}".casefold() for word in words)]
+
+    def action_filter(self) -> None:
+        self.query_one(PromptLine).ask("filter", "Filter", self._filter)
+
+    def action_clear(self) -> None:
+        self._set_filter("")
+
+    def _set_filter(self, text: str) -> None:
+        self._filter = text
+        self._file_list.border_title = Content(FILES_TITLE + (f" · filter: {one_line(text)}" if text else ""))
+        self._file_list.empty = NO_MATCH_HINT if text else EMPTY_HINT
+        self._show_imports()
+
+    @on(PromptLine.Changed)
+    def _filter_typed(self, event: PromptLine.Changed) -> None:
+        self._set_filter(event.text)
+
+    @on(PromptLine.Submitted)
+    def _filter_entered(self) -> None:
+        self.query_one(PromptLine).finish()
+
+    @on(PromptLine.Closed)
+    def _focus_files(self) -> None:
+        self._file_list.focus()
 
     @on(OptionList.OptionHighlighted)
     def _show_detail(self) -> None:
+        self.refresh_bindings()
         row = self._marked_row
         if row is None or row.path != self._shown_preview[0]:
             self._shown_preview = ("", Content(""))
         content = self._shown_preview[1] or (Content("") if row is None else row.details)
         self._detail_text.update(content)
         self._detail_pane.display = bool(content)
+
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``: what acts on a file needs one, and only an import that runs can be stopped."""
+        match id:
+            case "inbox.retry" | "inbox.preview" | "inbox.copy":
+                return bool(self._marked_paths())
+            case "inbox.retry_all":
+                return any(file.state in ("failed", "partial") for file in self._watched_files)
+            case "inbox.clear":
+                return bool(self._filter)
+            case "inbox.stop":
+                return self.appliance.import_queue.current is not None
+        return True
 
     @property
     def _marked_row(self) -> FileRow | None:

@@ -21,6 +21,7 @@ from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_f
 from appliance_tui import filters
 from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import open_file, source_file
+from appliance_tui.query_history import QueryHistory
 from appliance_tui.screens.explanation import ExplanationScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.search_results import SearchResults, SearchSpec, read_page
@@ -53,6 +54,7 @@ class SearchScreen(FrameScreen):
 
     CSS_PATH = "search.tcss"
     PLACE = "recall"
+    SUBMITS = "recall.open"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (PREVIEW_COLUMNS, "-wide")]  # noqa: RUF012
 
     search_filters: var[SearchFilters] = var(SearchFilters())
@@ -72,6 +74,7 @@ class SearchScreen(FrameScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
+        self._history = QueryHistory()
         self._queries = SerialWorker(self, self.appliance.memory_worker)
         self.query_one(SearchInput).focus()
         self._refresh_completions = CoalescingRefresh(self, self._load_completions)
@@ -79,6 +82,8 @@ class SearchScreen(FrameScreen):
         self.watch(self.app, "name_keys", self._show_people)
 
     def _user_changed(self) -> None:
+        if self.search_filters.user is not None:
+            self.search_filters = self.search_filters.without_filter("user", self.search_filters.user)
         self._refresh_completions()
         self._schedule_search()
 
@@ -94,6 +99,8 @@ class SearchScreen(FrameScreen):
             line.cursor_position = len(before)
             self.search_filters = search_filters
             return
+        self._history.note(self.appliance.active_user, text, self.search_filters)
+        self.refresh_bindings()
         self._schedule_search()
 
     def watch_search_filters(self, search_filters: SearchFilters) -> None:
@@ -187,8 +194,10 @@ class SearchScreen(FrameScreen):
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
         self.query_one(StartPagePanel).refresh_soon()
+        if message.kind in ("forgotten", "deleted"):
+            self._history.forget()
         if message.kind in ("embedded", "ingested", "forgotten", "deleted"):
-            if self.query_one(SearchInput).value:
+            if self.query_one(SearchInput).value or self.search_filters:
                 self._schedule_search()
             if message.kind != "embedded":
                 self._refresh_completions()
@@ -205,6 +214,7 @@ class SearchScreen(FrameScreen):
             results.position = hits.highlighted
         matches = results.matches.get(hit.message_id) if hit is not None and results is not None else None
         self.query_one(HitPreview).show(hit, matches, self.appliance.name_keys)
+        self.refresh_bindings()
 
     @on(SearchInput.Move)
     def _move_mark(self, event: SearchInput.Move) -> None:
@@ -213,11 +223,28 @@ class SearchScreen(FrameScreen):
         if (first_run := self.query_one(FirstRunPanel)).display and event.by > 0:
             first_run.enter()
             return
-        hits = self.query_one(HitList)
-        if event.by > 0:
-            hits.action_cursor_down()
+        if self._history.is_shown or (event.by < 0 and not self.query_one(SearchInput).value):
+            self._show_earlier_query(event.by)
         else:
-            hits.action_cursor_up()
+            self.query_one(HitList).action_step(event.by)
+
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``: what acts on a hit needs one."""
+        if id == "line.up":
+            return not self.query_one(SearchInput).value and self._history.has_queries(self.appliance.active_user)
+        if id == "recall.clear":
+            return bool(self.search_filters)
+        if id == "recall.open" and (start_page := self.query_one(StartPagePanel)).display:
+            return start_page.chosen is not None
+        return id in ("recall.search", "recall.filter") or not id.startswith("recall.") or self._marked_hit is not None
+
+    def _show_earlier_query(self, by: int) -> None:
+        """Put the query before the present one into the line, or the one after it."""
+        query = self._history.step(self.appliance.active_user, by, self.search_filters)
+        if query is not None:
+            line = self.query_one(SearchInput)
+            self.search_filters, line.value = query.filters, query.text
+            line.cursor_position = len(query.text)
 
     @on(SearchInput.Exited)
     def _focus_list(self) -> None:
@@ -255,6 +282,7 @@ class SearchScreen(FrameScreen):
         if (start_page := self.query_one(StartPagePanel)).display:
             start_page.action_select()
         elif (hit := self._marked_hit) is not None:
+            self._history.add(self.appliance.active_user)
             self.appliance.read(hit.session_id, hit.message_id, self.query_one(HitList).results)
 
     def _finish_filter(self) -> bool:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 from textual.content import Content
 from textual.events import Resize
-from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from appliance.report_groups import common_folder, outcome_of, quiet_groups
+from appliance_tui.list_keys import OptionRows
 from appliance_tui.throughput import format_bytes
 from appliance_tui.widgets.display_text import fit_width, local_minute, one_line, pluralize, sanitize, short_time
 
@@ -53,13 +53,13 @@ class FileRow:
     name: str = ""
 
 
-class FileList(OptionList):
+class FileList(OptionRows):
     """Files, one a line, fitted to the width. ``empty`` is shown in place of an empty list."""
 
     def __init__(self, id: str, title: str, empty: str) -> None:
         super().__init__(id=id, markup=False)
         self.border_title = title
-        self._empty = empty
+        self.empty = empty
         self._rows: Sequence[FileRow] = ()
 
     def on_mount(self) -> None:
@@ -89,7 +89,7 @@ class FileList(OptionList):
             ]
             self.add_options(Option(_row_content(row, width, columns)) for row in self._rows)
             if not self._rows:
-                self.add_option(Option(Content.styled(self._empty, "$foreground-muted"), disabled=True))
+                self.add_option(Option(Content.styled(self.empty, "$foreground-muted"), disabled=True))
 
     @property
     def chosen(self) -> FileRow | None:

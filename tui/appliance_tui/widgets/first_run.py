@@ -55,8 +55,8 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
     """Instructions for the first import."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "app.focus_next", show=False),
-        Binding("up", "app.focus_previous", show=False),
+        Binding("down,j", "step(1)", show=False),
+        Binding("up,k", "step(-1)", show=False),
         Binding("escape", "leave", show=False),
     ]
 
@@ -91,6 +91,14 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
         first = next((widget for widget in self.query("RowList, Button") if widget.display and widget.focusable), None)
         if first is not None:
             first.focus()
+
+    def action_step(self, by: int) -> None:
+        """Move in the list, and from its ends to what is above and below it."""
+        rows = self.query_one("#welcome-found", RowList)
+        if rows.has_focus and rows.marked is not None and 0 <= rows.marked + by < len(rows.items):
+            rows.action_step(by)
+        else:
+            self.screen.focus_next() if by > 0 else self.screen.focus_previous()
 
     def action_leave(self) -> None:
         """Go back to the search line."""

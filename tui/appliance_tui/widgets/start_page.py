@@ -309,6 +309,7 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
     def watch_marked(self) -> None:
         self._scroll_to_mark()
         self.refresh()
+        self.screen.refresh_bindings()
 
     def watch_hovered(self) -> None:
         self.styles.pointer = "default" if self.hovered is None else "pointer"

@@ -18,6 +18,7 @@ from appliance_tui.widgets.display_text import fit_width, one_line, pluralize
 if TYPE_CHECKING:
     from appliance.types import Outline
     from appliance_tui.author_colours import ReadableColours
+    from appliance_tui.widgets.conversation_layout import ConversationLayout
     from appliance_tui.widgets.message_cache import RenderedBody
 
 GUTTER = 3
@@ -80,6 +81,22 @@ def header_line(
             Segment("  " + " · ".join(about), muted),
         ]
     )
+
+
+def line_above(
+    layout: ConversationLayout,
+    index: int,
+    row: int,
+    width: int,
+    colours: Mapping[str, str],
+    palette: ReadableColours,
+    people: Mapping[str, str],
+    names: Mapping[str, str],
+) -> Strip:
+    """A row above the text of a message: its header, below the day if it begins one."""
+    if row == layout.lines_above(index) - 1:
+        return header_line(layout.outline, index, colours, palette, people, names)
+    return day_line(layout.outline.times[index], width, colours) if layout.begins_day[index] and row == 1 else Strip([])
 
 
 def day_line(time: str, width: int, colours: Mapping[str, str]) -> Strip:
