@@ -211,6 +211,7 @@ class Overview(_Resource):
     imported_files = Verb(r.ImportedFilesRequest)
     imported_sessions = Verb(r.ImportedSessionsRequest)
     folders = Verb(r.FoldersRequest)
+    start_page = Verb(r.StartPageRequest)
 
 
 class Watching(_Resource):

@@ -163,18 +163,7 @@ class Engine:
 
     def load(self) -> None:
         """Load every service now, so that no request of a daemon waits for a module."""
-        for name in (
-            "sessions",
-            "facts",
-            "people",
-            "summaries",
-            "pins",
-            "overview",
-            "archive",
-            "erasure",
-            "backups",
-            "watching",
-        ):
+        for name in "sessions facts people summaries pins overview archive erasure backups watching".split():
             getattr(self, name)
 
     # --- services -------------------------------------------------------------------------------------
@@ -233,8 +222,10 @@ class Engine:
         """What is there, without searching for it."""
         from appliance.engine.overviews import Overviews
 
-        watched = self.watching.configured
-        return Overviews(self.home, self._database, self.settings.user, watched, self.people.refresh)
+        return Overviews(
+            self.home, self._database, self.settings.user, self.watching.configured, self.people.refresh,
+            lambda scope: self.archive.sessions_due_soon(scope), lambda scope: self.people.count_proposals(scope),
+        )  # fmt: skip
 
     @cached_property
     def watching(self) -> WatchService:

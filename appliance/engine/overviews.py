@@ -12,6 +12,7 @@ from typing import get_args
 from appliance import requests as r
 from appliance import timestamps
 from appliance.engine.query_matches import query_matches
+from appliance.engine.start_page import StartPageInputs, read_start_page
 from appliance.errors import UsageError
 from appliance.ingest import attached_files
 from appliance.languages.periods import read_day
@@ -31,7 +32,9 @@ from appliance.types import (
     Contained,
     Filters,
     MessageMatches,
+    Scope,
     SessionDay,
+    StartPage,
     Statistics,
     TimelineMonth,
 )
@@ -47,10 +50,14 @@ class Overviews(OverviewService):
         owner: str,
         watched_folders: Callable[[], Sequence[Path]],
         refresh_people: Callable[[], object],
+        archived_soon: Callable[[Scope], list[int]],
+        count_proposals: Callable[[Scope], int],
     ) -> None:
-        """``watched_folders`` returns those of the settings; ``refresh_people`` is called before people are read."""
+        """``watched_folders`` returns those of the settings; ``refresh_people`` is called before people are read; the
+        others are as in ``StartPageInputs``."""
         super().__init__(home, database, owner, watched_folders)
         self._refresh_people = refresh_people
+        self._start_page_inputs = StartPageInputs(owner, archived_soon, count_proposals)
 
     def matches(self, request: r.MatchesRequest) -> list[MessageMatches]:
         """See ``MatchesRequest``."""
@@ -118,6 +125,12 @@ class Overviews(OverviewService):
             tags=request.tags,
         )  # fmt: skip
         return statistics.said_on(self._database.read(), self._filters(search), _day(request.day), request.limit)
+
+    def start_page(self, request: r.StartPageRequest) -> StartPage:
+        """See ``StartPageRequest``."""
+        check_limit(request.limit)
+        filters = self._filters(r.SearchRequest("", user_id=request.user_id, namespace=request.namespace))
+        return read_start_page(self._database.read(), filters, self._start_page_inputs, request.limit)
 
     def timeline(self, request: r.TimelineRequest) -> list[TimelineMonth]:
         """See ``TimelineRequest``."""

@@ -1,4 +1,4 @@
-"""Requests for attachments, counts over time, what was said on this day, and tags."""
+"""Requests for attachments, counts over time, what was said on this day, the start page, and tags."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from appliance.types import (
     ImportedSession,
     Role,
     SessionDay,
+    StartPage,
     Statistics,
     StatisticsUnit,
     TagCount,
@@ -245,6 +246,29 @@ class DayRequest(Request[list[SessionDay]]):
     authors: Sequence[str] | None = None
     tags: Sequence[str] | None = None
     limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class StartPageRequest(Request[StartPage]):
+    """Read what is worth a look before anything is searched for: the latest conversations, what was said on this day of
+    earlier years, pinned messages, what waits for the person, and example searches. Facts and people are those that
+    have been derived so far.
+
+    Args:
+        user_id: Whose; by default the configured user's.
+        namespace: The namespace within that user's memory.
+        limit: The most conversations, days and pinned messages of each list.
+
+    Raises:
+        UsageError: The limit is invalid.
+    """
+
+    name: ClassVar[str] = "overview.start_page"
+
+    user_id: str | None = None
+    namespace: str = ""
+    _: KW_ONLY
+    limit: int = 8
 
 
 @dataclass(frozen=True, slots=True)

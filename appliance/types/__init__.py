@@ -82,6 +82,7 @@ from appliance.types.search import (
     WhyNot,
 )
 from appliance.types.secrets import SecretMark, SecretPolicy, SecretScan
+from appliance.types.start_page import RecentSession, StartPage, Waiting
 from appliance.types.statistics import Anniversary, SessionDay, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
 from appliance.types.stored import (
     Event,
@@ -206,6 +207,7 @@ __all__ = [
     "Quote",
     "RecalledMessage",
     "Receipt",
+    "RecentSession",
     "Record",
     "RecoveryReport",
     "ReindexForecast",
@@ -225,6 +227,7 @@ __all__ = [
     "SessionRecord",
     "Source",
     "SourceCoverage",
+    "StartPage",
     "StateRecord",
     "Statistics",
     "StatisticsRow",
@@ -237,6 +240,7 @@ __all__ = [
     "TimeOf",
     "TimelineMonth",
     "VerifyReport",
+    "Waiting",
     "WatchChange",
     "WatchEvent",
     "WatchedFile",

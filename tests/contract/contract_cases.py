@@ -206,6 +206,8 @@ CASES: Sequence[Case] = (
     case("statistics badly", r.StatisticsRequest(["mood"])),  # type: ignore[list-item]
     case("on this day", r.OnThisDayRequest("2027-02-06")),
     case("on no day", r.OnThisDayRequest("someday")),
+    case("start page", r.StartPageRequest(limit=2)),
+    case("start page of nothing", r.StartPageRequest(limit=0)),
     case("day", r.DayRequest("2026-02-06", limit=1)),
     case("no day", r.DayRequest("someday")),
     case("timeline", r.TimelineRequest(limit=1)),

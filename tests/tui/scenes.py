@@ -273,6 +273,7 @@ def then(scene: Scene, *keys: str) -> Scene:
 SCENES: dict[str, Scene] = {
     "recall-begun": begun,
     "recall-found": searched,
+    "recall-start": then(begun, "down", "down"),
     "recall-narrowed": narrowed,
     "recall-gone": gone,
     "why": why,

@@ -20,6 +20,7 @@ from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import SearchInput
+from appliance_tui.widgets.start_page import StartPagePanel
 from tests.homes import copied
 
 
@@ -208,6 +209,8 @@ def test_slash_goes_back_to_the_line_and_help_and_quit(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
             await pilot.press("escape")
+            assert app.focused is app.query_one(StartPagePanel)
+            await pilot.press("slash", "b", "escape")
             assert app.focused is app.query_one(HitList)
             await pilot.press("slash")
             assert app.focused is app.query_one(SearchInput)

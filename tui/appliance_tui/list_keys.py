@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
 from textual.screen import Screen, ScreenResultType
 from textual.widget import Widget
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList
 
 from appliance_tui.actions import ACTIONS, bindings
 
@@ -93,7 +93,8 @@ class ListScreen(Screen[ScreenResultType]):
     @property
     def navigated(self) -> Widget | None:
         """The list that the keys move in."""
-        if isinstance(self.focused, (Navigable, ScrollableContainer)):
+        # A line to type in scrolls too, as a container does, but it is no list.
+        if isinstance(self.focused, (Navigable, ScrollableContainer)) and not isinstance(self.focused, Input):
             return self.focused
         return next((widget for widget in self.query(self.MAIN_LIST) if widget.is_on_screen), None)
 

@@ -32,6 +32,7 @@ from appliance_tui.widgets.first_run import FirstRunPanel
 from appliance_tui.widgets.hit_preview import NEIGHBOURS, HitPreview
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import FilterChips, SearchInput
+from appliance_tui.widgets.start_page import StartPagePanel
 from appliance_tui.workers import CoalescingRefresh, MemoryChanged, SerialWorker, begin, show_errors
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ COUNT_DELAY_SECONDS = 0.4
 PREVIEW_COLUMNS = 110
 """Columns from which the selected hit is shown beside the list."""
 
-EMPTY_HINT = "Type to search all messages. Filters: source:whatsapp  role:assistant  since:2024-03  user:ana"
+EMPTY_HINT = "Type to search; ↓ enters this page. Filters: author:ben  since:2024-03"
 
 
 class SearchScreen(SelectingScreen):
@@ -69,6 +70,7 @@ class SearchScreen(SelectingScreen):
         with Horizontal(id="results"):
             yield HitList()
             yield HitPreview()
+        yield StartPagePanel()
         yield FirstRunPanel()
         yield Static(EMPTY_HINT, id="note", markup=False)
 
@@ -92,6 +94,7 @@ class SearchScreen(SelectingScreen):
         line = event.input  # its value, not the event's: more may have been typed since
         text, cursor = line.value, line.cursor_position
         remaining, search_filters = extract_filters(text, self.search_filters, cursor)
+        self._show_parts()
         if remaining != text:
             before = extract_filters(text[:cursor], SearchFilters())[0]
             line.value = remaining  # posts another change
@@ -105,6 +108,7 @@ class SearchScreen(SelectingScreen):
     def watch_search_filters(self, search_filters: SearchFilters) -> None:
         if self.is_mounted:
             self.query_one(FilterChips).show(search_filters, self.appliance.names_by_id)
+            self._show_parts()
             self._schedule_search()
 
     def _schedule_search(self) -> None:
@@ -184,6 +188,7 @@ class SearchScreen(SelectingScreen):
 
     def on_screen_resume(self) -> None:
         """Select the hit that was read last, and list those that were loaded meanwhile."""
+        self.query_one(StartPagePanel).refresh_soon()
         hits = self.query_one(HitList)
         if hits.results is not None and hits.results.hits:
             hits.extend()
@@ -210,6 +215,7 @@ class SearchScreen(SelectingScreen):
         self.query_one("#note", Static).update(text)
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
+        self.query_one(StartPagePanel).refresh_soon()
         if message.kind in ("forgotten", "deleted"):
             self._history.forget()
         if message.kind in ("embedded", "ingested", "forgotten", "deleted"):
@@ -237,6 +243,11 @@ class SearchScreen(SelectingScreen):
 
     @on(SearchInput.Move)
     def _move_mark(self, event: SearchInput.Move) -> None:
+        if self.query_one(StartPagePanel).move(event.by):
+            return
+        if (first_run := self.query_one(FirstRunPanel)).display and event.by > 0:
+            first_run.enter()
+            return
         if self._history.is_shown or (event.by < 0 and not self.query_one(SearchInput).value):
             self._show_earlier_query(event.by)
         else:
@@ -248,6 +259,8 @@ class SearchScreen(SelectingScreen):
             return not self.query_one(SearchInput).value and self._history.has_queries(self.appliance.active_user)
         if id == "recall.clear":
             return bool(self.search_filters)
+        if id == "recall.open" and (start_page := self.query_one(StartPagePanel)).display:
+            return start_page.chosen is not None
         return id in ("recall.search", "recall.filter") or not id.startswith("recall.") or self._marked_hit is not None
 
     def _show_earlier_query(self, by: int) -> None:
@@ -260,14 +273,40 @@ class SearchScreen(SelectingScreen):
 
     @on(SearchInput.Exited)
     def _focus_list(self) -> None:
-        self.query_one(HitList).focus()
+        start_page = self.query_one(StartPagePanel)
+        (start_page if start_page.display else self.query_one(HitList)).focus()
+
+    @on(StartPagePanel.Loaded)
+    def _show_parts(self) -> None:
+        """Show the hits of query and filters; without any the start page, or of an empty memory how to begin."""
+        start_page = self.query_one(StartPagePanel)
+        is_searching = bool(self.query_one(SearchInput).value.strip() or self.search_filters)
+        start_page.set_searching(is_searching)
+        self.query_one(FirstRunPanel).set_shown(start_page.is_empty)
+        self.query_one("#note").display = not start_page.is_empty
+        self.query_one("#results").display = is_searching and not start_page.is_empty
+
+    @on(StartPagePanel.Left)
+    def _leave_start_page(self, event: StartPagePanel.Left) -> None:
+        line = self.query_one(SearchInput)
+        line.take(event.typed) if event.typed else line.focus()
+
+    @on(StartPagePanel.Searched)
+    def _search_example(self, event: StartPagePanel.Searched) -> None:
+        """Type an example, as a person does: a space behind a filter makes it a chip."""
+        line = self.query_one(SearchInput)
+        line.focus()
+        line.value = event.query
+        line.cursor_position = len(event.query)
 
     @on(HitList.OptionSelected)
     @on(Input.Submitted, "#query")
     def action_open(self) -> None:
         if self._finish_filter():
             return
-        if (hit := self._marked_hit) is not None:
+        if (start_page := self.query_one(StartPagePanel)).display:
+            start_page.action_select()
+        elif (hit := self._marked_hit) is not None:
             self._history.add(self.appliance.active_user)
             self.appliance.read(hit.session_id, hit.message_id, self.query_one(HitList).results)
 
@@ -335,9 +374,6 @@ class SearchScreen(SelectingScreen):
             await self.appliance.startup_done.wait()
         choices = await self._load_filter_options()
         self.query_one(SearchInput).completions = choices
-        is_empty = not any(choice.name == "source" for choice in choices)
-        self.query_one(FirstRunPanel).set_shown(is_empty)
-        self.query_one("#results").display = not is_empty
         with suppress(ApplianceError):  # only colours depend on it
             await self.appliance.refresh_name_keys()
 

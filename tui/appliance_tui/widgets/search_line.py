@@ -72,6 +72,15 @@ class SearchInput(Input):
     def action_leave(self) -> None:
         self.post_message(self.Exited())
 
+    def take(self, text: str) -> None:
+        """Take the focus and a text that was typed elsewhere, without selecting it: more may follow."""
+        self.select_on_focus = False
+        self.focus()
+        self.insert_text_at_cursor(text)
+
+    def on_blur(self) -> None:
+        self.select_on_focus = True
+
 
 class _FilterSuggester(Suggester):
     """Completes the filter at the end of the line from the existing values, the most frequent first."""
