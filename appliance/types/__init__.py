@@ -87,6 +87,8 @@ from appliance.types.statistics import Anniversary, SessionDay, Statistics, Stat
 from appliance.types.stored import (
     Event,
     Fact,
+    FactChange,
+    FactDecision,
     Importance,
     Message,
     MessageVersion,
@@ -151,6 +153,8 @@ __all__ = [
     "ErasureReport",
     "Event",
     "Fact",
+    "FactChange",
+    "FactDecision",
     "FactKind",
     "FactState",
     "Fidelity",

@@ -125,6 +125,7 @@ GETS_THERE: dict[str, Scene] = {
     "calendar": at("calendar", "ctrl+y"),
     "attachments": at("attachments", "A", first=at("conversations", "f2")),
     "forget": at("forget", "d", first=recall),
+    "export": at("export", "x", first=recall),
     "receipts": receipts,
     "repeats": repeats,
 }
