@@ -13,7 +13,6 @@ from appliance import requests as r
 from appliance import timestamps
 from appliance.engine.query_matches import query_matches
 from appliance.errors import UsageError
-from appliance.ingest import attached_files
 from appliance.languages.periods import read_day
 from appliance.memory.overview import OverviewService
 from appliance.paths import Home
@@ -83,6 +82,8 @@ class Overviews(OverviewService):
 
     def attachment_file(self, request: r.AttachmentFileRequest) -> str:
         """See ``AttachmentFileRequest``."""
+        from appliance.ingest import attached_files  # loads the formats, which no search needs
+
         found = attachments.find(self._database.read(), request.reference)
         return os.fspath(attached_files.file_of(found, self._home.attachments))
 

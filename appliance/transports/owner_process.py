@@ -112,15 +112,24 @@ def main() -> None:
 
 
 def _own(home: Home, purpose: str) -> None:
+    """Own a home until standard input ends. The model is loaded, mostly without the interpreter's lock, while the
+    modules of the engine are."""
     import gc
 
+    from appliance import config
     from appliance import requests as r
+    from appliance.engine.model_cache import ModelCache
+    from appliance.runtime.metrics import Metrics
     from appliance.transports.shared import SharedTransport
+
+    settings = config.load(home)
+    models = ModelCache(home, settings, Metrics(), None)
+    _on_thread(models.preload, settings.model.full_name())
 
     def open_engine(on_owned: Callable[[OwnerLock], None]) -> Engine:
         from appliance.engine.engine import Engine
 
-        return Engine.open(home.root, purpose=purpose, on_owned=on_owned)
+        return Engine.open(home.root, models=models, purpose=purpose, on_owned=on_owned)
 
     transport = SharedTransport(home, open_engine, worker=True, model=None).open()
     try:
@@ -128,13 +137,16 @@ def _own(home: Home, purpose: str) -> None:
             return
         sys.stdout.buffer.write(b"ready\n")
         sys.stdout.buffer.flush()
-        warming = threading.Thread(target=transport.send, args=(r.WarmUpRequest(),), daemon=True)
-        warming.start()
+        _on_thread(transport.send, r.WarmUpRequest())
         gc.freeze()
         gc.enable()
         sys.stdin.buffer.read()
     finally:
         transport.close()
+
+
+def _on_thread(work: Callable[..., object], *arguments: object) -> None:
+    threading.Thread(target=work, args=arguments, name="appliance-warm-up", daemon=True).start()
 
 
 if __name__ == "__main__":
