@@ -15,10 +15,7 @@ from appliance.paths import find_home
 from appliance.transports import owner_process
 from tests.waits import until
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(sys.platform == "win32", reason="there are no Unix sockets here"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="there are no Unix sockets here")]
 
 
 @pytest.fixture(autouse=True)

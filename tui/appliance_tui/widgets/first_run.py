@@ -54,7 +54,6 @@ class FirstRunPanel(Vertical):
         self._has_looked = False
         self._show_found()
         self._show_instructions("the inbox folder in the home")
-        begin(self, self._load_inbox)
 
     def set_shown(self, shown: bool) -> None:
         """Show or hide the panel. When it is first shown, it looks what lies on this machine: a memory with messages
@@ -62,6 +61,7 @@ class FirstRunPanel(Vertical):
         self.display = shown
         if shown and not self._has_looked:
             self._has_looked = True
+            begin(self, self._load_inbox)
             begin(self, self._discover, "discover")
 
     async def _discover(self) -> None:
