@@ -14,7 +14,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
@@ -43,7 +43,8 @@ def running(home: Home, purpose: str) -> Iterator[Callable[[], None]]:
     """
     process = _started(home, purpose) if _is_worthwhile(home) else None
     if process is None:
-        yield lambda: None
+        with ExitStack() as reading:
+            yield lambda: _read_ahead(home, reading)
         return
     try:
         yield lambda: _wait_for_line(process)
@@ -52,6 +53,14 @@ def running(home: Home, purpose: str) -> Iterator[Callable[[], None]]:
             cast(IO[bytes], process.stdin).close()
         process.wait()
         cast(IO[bytes], process.stdout).close()
+
+
+def _read_ahead(home: Home, stack: ExitStack) -> None:
+    """Begin to read the index for this process, unless a daemon has it open."""
+    from appliance.store.index import readahead
+
+    if not home.daemon.exists():
+        stack.enter_context(readahead.reading_ahead(home.index))
 
 
 def _is_worthwhile(home: Home) -> bool:
