@@ -117,6 +117,7 @@ if TYPE_CHECKING:
         Scope,
         SecretMark,
         SecretScan,
+        SessionDay,
         SessionInfo,
         SessionPage,
         Source,
@@ -156,7 +157,7 @@ _LAZY_EXPORTS = {
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
             "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
             "Anniversary Attachment AttachmentPage Discovery DocumentPage FoundHistory "
-            "Statistics StatisticsRow TagCount TimelineMonth "
+            "SessionDay Statistics StatisticsRow TagCount TimelineMonth "
             "FilterChoices Histogram Hit Hits Identity Importance IndexStatus IngestReport InputProblem KnownBackups "
             "Layer LostPart Message MessageMatches MessageVersion MetricsSnapshot Outline Owner PeopleChange "
             "PeopleList Person PersonConversation "
@@ -258,6 +259,7 @@ __all__ = [
     "SecretScan",
     "Secrets",
     "Session",
+    "SessionDay",
     "SessionInfo",
     "SessionPage",
     "Sessions",

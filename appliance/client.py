@@ -201,6 +201,7 @@ class Appliance:
     context = Verb(r.ContextRequest)
     statistics = Verb(r.StatisticsRequest)
     on_this_day = Verb(r.OnThisDayRequest)
+    day = Verb(r.DayRequest)
     timeline = Verb(r.TimelineRequest)
     message = Verb(r.MessageRequest)
     variants = Verb(r.VariantsRequest)

@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import shutil
+import signal
 import ssl
 import sys
 from collections.abc import Iterator
@@ -35,6 +36,10 @@ ssl.SSLContext.load_verify_locations = lambda *_, **__: None  # type: ignore[met
 # A process that a test starts would compile the whole program anew each time.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# A shell makes what it starts in the background ignore interrupts, and so would each process that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # Loading the tests makes some millions of objects that stay: looking through them again and again took a fifth of it.

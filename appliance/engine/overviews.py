@@ -30,6 +30,7 @@ from appliance.types import (
     Contained,
     Filters,
     MessageMatches,
+    SessionDay,
     Statistics,
     TimelineMonth,
 )
@@ -111,6 +112,15 @@ class Overviews(OverviewService):
         day = _day(request.day)
         filters = self._filters(r.SearchRequest("", user_id=request.user_id, namespace=request.namespace))
         return statistics.on_this_day(self._database.read(), filters, day, request.limit)
+
+    def day(self, request: r.DayRequest) -> list[SessionDay]:
+        """See ``DayRequest``."""
+        _check_limit(request.limit)
+        search = r.SearchRequest(
+            "", user_id=request.user_id, namespace=request.namespace, sources=request.sources, authors=request.authors,
+            tags=request.tags,
+        )  # fmt: skip
+        return statistics.said_on(self._database.read(), self._filters(search), _day(request.day), request.limit)
 
     def timeline(self, request: r.TimelineRequest) -> list[TimelineMonth]:
         """See ``TimelineRequest``."""

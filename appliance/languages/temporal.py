@@ -117,17 +117,21 @@ def _named(first_day: str = "", to_last_day: str = "", short_year: str = "") -> 
 """
 
 
-_ANYWHERE = re.compile(
-    rf"""\b(?:
-      {_named(_FIRST_DAY, _TO_LAST_DAY, _SHORT_YEAR)}
-    | {_BETWEEN}(?P<month3>{MONTH})\s+(?P<first_day3>\d{{1,2}}){_ORDINAL}?\s+{CONJUNCTION}\s+
-        (?P<day3>\d{{1,2}}){_ORDINAL}?(?:,?\s+(?P<year3>{YEAR}))?(?!\s+(?:{_OF}\s+)?{MONTH}\b)
-    | (?P<quarter>{_any(QUARTERS).replace(".", "[.]")})(?:,?\s+(?:{_OF}\s+)?|/)(?P<year13>{YEAR})
-    | (?P<holiday>{_any(_HOLIDAYS)})(?:,?\s+(?:{_OF}\s+)?(?P<year14>{YEAR}))?
-    | (?:{_NEAR}\s+|{_ON})(?P<weekday>{WEEKDAY})(?:\s+(?P<next_after>{words("next_after")}))?
-    )\b""",
-    re.IGNORECASE | re.VERBOSE,
-)
+@cache
+def _anywhere() -> re.Pattern[str]:
+    """The pattern of expressions that count wherever they stand. Compiling it takes some seventy milliseconds, which a
+    program that searches nothing does without."""
+    return re.compile(
+        rf"""\b(?:
+          {_named(_FIRST_DAY, _TO_LAST_DAY, _SHORT_YEAR)}
+        | {_BETWEEN}(?P<month3>{MONTH})\s+(?P<first_day3>\d{{1,2}}){_ORDINAL}?\s+{CONJUNCTION}\s+
+            (?P<day3>\d{{1,2}}){_ORDINAL}?(?:,?\s+(?P<year3>{YEAR}))?(?!\s+(?:{_OF}\s+)?{MONTH}\b)
+        | (?P<quarter>{_any(QUARTERS).replace(".", "[.]")})(?:,?\s+(?:{_OF}\s+)?|/)(?P<year13>{YEAR})
+        | (?P<holiday>{_any(_HOLIDAYS)})(?:,?\s+(?:{_OF}\s+)?(?P<year14>{YEAR}))?
+        | (?:{_NEAR}\s+|{_ON})(?P<weekday>{WEEKDAY})(?:\s+(?P<next_after>{words("next_after")}))?
+        )\b""",
+        re.IGNORECASE | re.VERBOSE,
+    )
 
 
 @cache
@@ -180,13 +184,17 @@ _CALENDAR_DATE = re.compile(
 )
 
 _LEADS = ("in_month", "this", "last", "before", "until", "since", "after", "early", "middle", "late")
-# A month without a day or a year counts only after one of these words, or before "to" and a month: "may" and "march"
-# are verbs too.
-_BARE = re.compile(
-    rf"\b(?:(?:{'|'.join(map(words, _LEADS))})\s+(?:the\s+|del\s+)?|(?={MONTH}{_TO}{MONTH}\b))"
-    rf"(?P<bare>(?P<month>{MONTH})|(?P<season>{SEASON}))\b",
-    re.IGNORECASE,
-)
+
+
+@cache
+def _bare() -> re.Pattern[str]:
+    """The pattern of a month without a day or a year. It counts only after one of these words, or before "to" and a
+    month: "may" and "march" are verbs too."""
+    return re.compile(
+        rf"\b(?:(?:{'|'.join(map(words, _LEADS))})\s+(?:the\s+|del\s+)?|(?={MONTH}{_TO}{MONTH}\b))"
+        rf"(?P<bare>(?P<month>{MONTH})|(?P<season>{SEASON}))\b",
+        re.IGNORECASE,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,12 +228,12 @@ def find(text: str, most: int) -> list[TemporalExpression]:
     dates = [_calendar_date(match) for match in islice(by_sign, most)]
     found = dates + [
         expression
-        for match in islice(_ANYWHERE.finditer(text), most)
+        for match in islice(_anywhere().finditer(text), most)
         if not _overlaps(expression := _expression(match), dates)
     ]
     bare = (
         _expression(match, match.start("bare"))
-        for match in _BARE.finditer(text)
+        for match in _bare().finditer(text)
         if not any(known.start < match.end() and match.start("bare") < known.end for known in found)
     )
     return sorted([*found, *islice(bare, most)], key=lambda expression: expression.end)[:most]

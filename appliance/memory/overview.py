@@ -31,7 +31,11 @@ class OverviewService:
         """See ``CountsRequest``."""
         db = self._database.read()
         generation = generation_states.active(db)
-        return {"messages": messages.count(db), "pending": chunks.count_pending(db, generation.id) if generation else 0}
+        scope = None if request.user_id is None else Scope(request.user_id, request.namespace)
+        return {
+            "messages": messages.count(db, scope),
+            "pending": chunks.count_pending(db, generation.id) if generation else 0,
+        }
 
     def outline(self, request: r.OutlineRequest) -> Outline:
         """See ``OutlineRequest``."""

@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from appliance.requests.overviews import (
         AttachmentFileRequest,
         AttachmentRequest,
+        DayRequest,
         ListAttachmentsRequest,
         ListTagsRequest,
         MessageAttachmentsRequest,
@@ -162,7 +163,7 @@ _MODULE_BY_NAME = {
             "ListWatchedFoldersRequest RemoveWatchedRequest RunJobsRequest WatchRequest"
         ),
         "overviews": (
-            "AttachmentFileRequest AttachmentRequest ListAttachmentsRequest ListTagsRequest "
+            "AttachmentFileRequest AttachmentRequest DayRequest ListAttachmentsRequest ListTagsRequest "
             "MessageAttachmentsRequest OnThisDayRequest StatisticsRequest TagSessionRequest TimelineRequest "
             "UntagSessionRequest"
         ),
@@ -200,6 +201,7 @@ __all__ = [
     "CorrectFactRequest",
     "CountsRequest",
     "CreateSessionRequest",
+    "DayRequest",
     "DeleteSessionRequest",
     "DiscoverRequest",
     "EmbedRequest",

@@ -228,10 +228,18 @@ class RecalledRequest(Request[None]):
 
 @dataclass(frozen=True, slots=True)
 class CountsRequest(Request[dict[str, int]]):
-    """Count the ``messages`` of all users, and how many of their chunks are ``pending`` (not found by meaning yet).
-    ``status`` says more, and takes longer."""
+    """Count the ``messages``, and how many chunks of all users are ``pending`` (not found by meaning yet).
+    ``status`` says more, and takes longer.
+
+    Args:
+        user_id: Only this user's messages; by default those of all users.
+        namespace: The namespace within that user's memory.
+    """
 
     name: ClassVar[str] = "overview.counts"
+
+    user_id: str | None = None
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)

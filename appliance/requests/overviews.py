@@ -15,6 +15,7 @@ from appliance.types import (
     AttachmentPage,
     Contained,
     Role,
+    SessionDay,
     Statistics,
     StatisticsUnit,
     TagCount,
@@ -172,6 +173,36 @@ class OnThisDayRequest(Request[list[Anniversary]]):
     _: KW_ONLY
     user_id: str | None = None
     namespace: str = ""
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class DayRequest(Request[list[SessionDay]]):
+    """List what was said on a day, by session, in the order of their first messages. The day is the one by which
+    ``StatisticsRequest`` counts, and so are the messages.
+
+    Args:
+        day: The day, as ISO 8601 or in words ("15 March 2025").
+        user_id: Whose; by default the configured user's.
+        namespace: The namespace within that user's memory.
+        sources: Only these formats.
+        authors: Only messages by these people, as in a search.
+        tags: Only sessions with any of these tags.
+        limit: The most messages of one session.
+
+    Raises:
+        UsageError: The day or the limit is invalid.
+    """
+
+    name: ClassVar[str] = "overview.day"
+
+    day: str | date
+    _: KW_ONLY
+    user_id: str | None = None
+    namespace: str = ""
+    sources: Sequence[str] | None = None
+    authors: Sequence[str] | None = None
+    tags: Sequence[str] | None = None
     limit: int = 50
 
 

@@ -172,9 +172,14 @@ def to_message(row: MessageRow) -> Message:
 # --- writing within the transaction of an ingest -----------------------------------------------------
 
 
-def count(db: sqlite3.Connection) -> int:
-    """Return the number of messages of all users."""
-    return fetch_int(db, "SELECT count(*) FROM message")
+def count(db: sqlite3.Connection, scope: Scope | None = None) -> int:
+    """Return the number of messages of all users, or of one scope."""
+    if scope is None:
+        return fetch_int(db, "SELECT count(*) FROM message")
+    sessions = f"SELECT s.id FROM session s WHERE s.user_id = ? AND s.namespace = ? AND {NOT_EXPIRED}"
+    return fetch_int(
+        db, f"SELECT count(*) FROM message WHERE session_id IN ({sessions})", (scope.user_id, scope.namespace, now())
+    )
 
 
 def upsert_source(tx: sqlite3.Connection, path: str, format: str, size: int) -> int:

@@ -6,13 +6,23 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 
 from appliance.store import messages, people, sessions
 from appliance.store.lexical import filter_conditions
 from appliance.store.priority import IMPORTANCE_SQL
 from appliance.store.sql import fetch_int
-from appliance.types import LOCAL, Anniversary, Filters, Scope, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
+from appliance.types import (
+    LOCAL,
+    Anniversary,
+    Filters,
+    Scope,
+    SessionDay,
+    Statistics,
+    StatisticsRow,
+    StatisticsUnit,
+    TimelineMonth,
+)
 
 # A time with a zone ends in its offset. Without one, the clock of the message counts, whatever this machine's zone is.
 _HAS_ZONE_SQL = "instr(m.sent_at, '+')"
@@ -42,6 +52,9 @@ _UNITS: Mapping[StatisticsUnit, str] = {
     "session": "'s' || s.id",
     "tag": "coalesce(t.tag, '')",
 }
+_DAY_OF_ANY_ZONE = timedelta(hours=36)
+"""From the noon of a day in UTC: no message of that day, whatever its zone, is further away."""
+
 _BY_COUNT = {"author", "source", "session", "tag"}
 
 UNITS: Sequence[StatisticsUnit] = tuple(_UNITS)
@@ -121,6 +134,35 @@ def on_this_day(db: sqlite3.Connection, filters: Filters, day: date, limit: int)
             len(keys),
         )
         for (name, session), keys in sorted(keys_of.items(), key=lambda item: item[0][0], reverse=True)
+        if session in infos
+    ]
+
+
+def said_on(db: sqlite3.Connection, filters: Filters, day: date, limit: int) -> list[SessionDay]:
+    """Return what was said on a day, by session, with up to ``limit`` messages each."""
+    condition, values = filter_conditions(filters)
+    noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
+    near = [int((noon + step).timestamp() * 1_000_000) for step in (-_DAY_OF_ANY_ZONE, _DAY_OF_ANY_ZONE)]
+    rows = db.execute(
+        f"SELECT m.session_id, m.id, m.sent_at FROM {_MESSAGES_SQL}"
+        f" WHERE m.at BETWEEN ? AND ? AND {condition} AND {_UNITS['day']} = ?"
+        " ORDER BY m.order_at, m.position, m.id",
+        (*near, *values, day.isoformat()),
+    ).fetchall()
+    said: dict[int, list[tuple[int, str]]] = {}
+    for session, key, sent_at in rows:
+        said.setdefault(session, []).append((key, sent_at))
+    loaded = messages.get(db, [key for found in said.values() for key, _ in found[:limit]])
+    infos = {sessions.key(info): info for info in sessions.infos(db, list(said))}
+    return [
+        SessionDay(
+            infos[session],
+            tuple(messages.to_message(loaded[key]) for key, _ in found[:limit] if key in loaded),
+            len(found),
+            found[0][1],
+            found[-1][1],
+        )
+        for session, found in said.items()
         if session in infos
     ]
 

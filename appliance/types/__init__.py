@@ -92,7 +92,14 @@ if TYPE_CHECKING:
         WhyNot,
     )
     from appliance.types.secrets import SecretMark, SecretPolicy, SecretScan
-    from appliance.types.statistics import Anniversary, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
+    from appliance.types.statistics import (
+        Anniversary,
+        SessionDay,
+        Statistics,
+        StatisticsRow,
+        StatisticsUnit,
+        TimelineMonth,
+    )
     from appliance.types.stored import (
         Event,
         Fact,
@@ -152,7 +159,7 @@ _MODULE_BY_NAME = {
         ),
         "search": "Context ContextItem Dropped Filters Hit Hits Layer SessionPart Source SummaryHit WhyNot",
         "secrets": "SecretMark SecretPolicy SecretScan",
-        "statistics": "Anniversary Statistics StatisticsRow StatisticsUnit TimelineMonth",
+        "statistics": "Anniversary SessionDay Statistics StatisticsRow StatisticsUnit TimelineMonth",
         "stored": (
             "Event Fact Importance Message MessageVersion Quote RemovalResult SessionInfo SessionPage Summary Window"
         ),
@@ -259,6 +266,7 @@ __all__ = [
     "SecretMark",
     "SecretPolicy",
     "SecretScan",
+    "SessionDay",
     "SessionInfo",
     "SessionOrder",
     "SessionPage",

@@ -155,7 +155,6 @@ _MEDIA = (
 )
 """The words by which the kind of an omitted file is known; the first that occurs counts."""
 
-_PATTERNS = tuple((name, re.compile(words)) for name, words in _MEDIA)
 _WORD = re.compile(r"\w+")
 
 
@@ -173,7 +172,7 @@ def omitted_file(text: str) -> str | None:
     if placeholder_kind(text) != "left out":
         return None
     folded = text.casefold()
-    return next((name for name, pattern in _PATTERNS if pattern.search(folded)), "file")
+    return next((name for name, words in _MEDIA if re.search(words, folded)), "file")
 
 
 def may_be_meant(words: Collection[str]) -> bool:

@@ -52,6 +52,18 @@ class Anniversary:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionDay:
+    """What was said in a session on one day: ``messages`` are the first of ``count``. ``first`` and ``last`` are the
+    times of the first and the last of them, ISO 8601."""
+
+    session: SessionInfo
+    messages: tuple[Message, ...]
+    count: int
+    first: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
 class TimelineMonth:
     """A month ("2026-02", "" for messages without a time), its counts, and its most important messages."""
 

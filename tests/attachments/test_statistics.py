@@ -86,6 +86,31 @@ def test_what_was_said_on_this_day(memory: Appliance, tmp_path: Path, zone: str)
         assert [one.day for one in found] == sorted((one.day for one in found), reverse=True)
 
 
+def test_what_was_said_on_a_day(memory: Appliance, tmp_path: Path, zone: str) -> None:
+    lines = random_lines(5, 400)
+    memory.ingest(native(tmp_path / "mine.jsonl", lines), wait=False)
+    counted = memory.statistics(["day"])
+    assert counted.messages == len(lines)
+    for row in counted.rows[::20]:
+        found = memory.day(row.keys[0], limit=1)
+        expected = Counter(one["session_id"] for one in lines if f"{clock(one):%Y-%m-%d}" == row.keys[0])
+        assert {one.session.external_id: one.count for one in found} == expected
+        assert all(len(one.messages) == 1 and one.messages[0].timestamp == one.first for one in found)
+        assert all((one.first == one.last) == (one.count == 1) for one in found)
+        of_ana = memory.day(row.keys[0], authors=["ana"])
+        assert sum(one.count for one in of_ana) == sum(
+            one["author"] == "Ana" for one in lines if f"{clock(one):%Y-%m-%d}" == row.keys[0]
+        )
+    assert memory.day("2019-01-01") == [] == memory.day("2024-02-06", tags=["none"])
+
+
+def test_messages_are_counted_by_user(memory: Appliance, tmp_path: Path) -> None:
+    memory.ingest(native(tmp_path / "mine.jsonl", [{"message_id": "1"}, {"message_id": "2"}]), wait=False)
+    memory.ingest(native(tmp_path / "eve.jsonl", [{"message_id": "1"}]), user_id="eve", wait=False)
+    counts = [memory.overview.counts(user)["messages"] for user in (None, "me", "eve", "nobody")]
+    assert counts == [3, 2, 1, 0] and memory.overview.counts("me", namespace="work")["messages"] == 0
+
+
 def test_the_months_of_a_person(memory: Appliance, tmp_path: Path) -> None:
     lines = random_lines(4)
     memory.ingest(native(tmp_path / "mine.jsonl", lines), wait=False)
@@ -128,3 +153,5 @@ def test_what_cannot_be_counted_is_refused(memory: Appliance, by: list[str]) -> 
     for wrong in ("someday", "2026-13-01"):
         with pytest.raises(UsageError):
             memory.on_this_day(wrong)
+        with pytest.raises(UsageError):
+            memory.day(wrong)

@@ -105,14 +105,9 @@ def committed(home: Path) -> int:
 def test_an_interrupt_keeps_what_was_committed(home: Path, tmp_path: Path, process: Process) -> None:
     words = "river stone house garden train ticket server cache queue lamp winter bread cheese"
     big = write(tmp_path / "big.jsonl", [line(f"s{i // 50}", i % 25, f"{words} {i}") for i in range(30_000)])
-    # Tests that were started in the background of a shell ignore interrupts, and so would what they start.
-    saved = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        running = subprocess.Popen(
-            command("ingest", big), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), cwd=ROOT
-        )
-    finally:
-        signal.signal(signal.SIGINT, saved)
+    running = subprocess.Popen(
+        command("ingest", big), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), cwd=ROOT
+    )
     until(lambda: committed(home) or running.poll() is not None, "a commit")
     running.send_signal(signal.SIGINT)
     stdout, stderr = running.communicate(timeout=PATIENCE)

@@ -174,6 +174,7 @@ CASES: Sequence[Case] = (
     case("recalled", r.RecalledRequest(["m1", "m2"])),
     # overview
     case("counts", r.CountsRequest()),
+    case("counts of a user", r.CountsRequest("nobody")),
     case("outline", r.OutlineRequest("harbour")),
     case("outline unknown", r.OutlineRequest("s99")),
     case("some messages", r.MessagesRequest(["m3", "m1", "m9999"])),
@@ -195,6 +196,8 @@ CASES: Sequence[Case] = (
     case("statistics badly", r.StatisticsRequest(["mood"])),  # type: ignore[list-item]
     case("on this day", r.OnThisDayRequest("2027-02-06")),
     case("on no day", r.OnThisDayRequest("someday")),
+    case("day", r.DayRequest("2026-02-06", limit=1)),
+    case("no day", r.DayRequest("someday")),
     case("timeline", r.TimelineRequest(limit=1)),
     case("tag", lambda folder, done: r.TagSessionRequest(done["list"][0].id, ["#Sea", "to do"])),
     case("tag badly", lambda folder, done: r.TagSessionRequest(done["list"][0].id, [" "])),

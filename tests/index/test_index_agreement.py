@@ -69,7 +69,9 @@ def assert_same(one: list[ScoredPoint], other: list[ScoredPoint], tolerance: flo
     assert {s.id for s in other if s.score > edge} <= first
 
 
-tried = pytest.mark.parametrize("trials", [40, pytest.param(400, marks=pytest.mark.slow)])
+tried = pytest.mark.parametrize(
+    "trials", [40, pytest.param(200, marks=pytest.mark.slow), pytest.param(2_000, marks=pytest.mark.campaign)]
+)
 
 
 @tried

@@ -219,12 +219,7 @@ def test_a_watch_beside_a_daemon_or_another_watch_ends_when_it_is_told_to(home: 
 def test_an_interrupt_ends_an_ingest_beside_an_owner_and_what_the_owner_does_for_it(home: Path, tmp_path: Path) -> None:
     file = talk_file(tmp_path / "long.jsonl", 60_000)
     with Appliance.open(home, worker=False) as memory:
-        # Tests that were started in the background of a shell ignore interrupts, and so would what they start.
-        saved = signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            process = command_line(home, "ingest", str(file))
-        finally:
-            signal.signal(signal.SIGINT, saved)
+        process = command_line(home, "ingest", str(file))
         until(lambda: memory.overview.counts()["messages"] or process.poll() is not None, "a commit")
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=PATIENCE)

@@ -173,6 +173,18 @@ async def vitals(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await still(app, pilot)
 
 
+async def calendar(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await begun(app, pilot)
+    await pilot.press("ctrl+y")
+    await still(app, pilot)
+
+
+async def files(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await of("f2")(app, pilot)
+    await pilot.press("A")
+    await still(app, pilot)
+
+
 async def welcome(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await begun(app, pilot)
     app.user = "nobody"
@@ -246,6 +258,9 @@ SCENES: dict[str, Scene] = {
     "forgetting": forgetting,
     "receipts": receipts,
     "vitals": vitals,
+    "people": of("f7"),
+    "calendar": calendar,
+    "files": files,
     "recall-list": listed,
     "recall-completed": completed,
     "palette": palette,
@@ -255,6 +270,7 @@ SCENES: dict[str, Scene] = {
     "memory-details": then(of("f4"), "tab"),
     "picker": then(of("f2"), "f"),
     "import": then(of("f5"), "a"),
+    "proposals": then(of("f7"), "2"),
 }
 
 

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 from screens import run, shown, until
+from textual.widgets import Static
 
 from appliance import Appliance
 from appliance_models import HashEmbedder
+from appliance_tui.screens.attachments import AttachmentsScreen
 from appliance_tui.screens.conversation import ConversationScreen
 from appliance_tui.screens.picker import PickerScreen
+from appliance_tui.widgets.rows import RowList
 from tests.attachments import exports
 
 LINES = (
@@ -28,6 +31,7 @@ def filled(home: Path, tmp_path: Path) -> Path:
     (folder / "garden.jpg").write_bytes(b"green")
     with Appliance.open(home, embedder=HashEmbedder(), worker=False) as memory:
         memory.ingest(exports.native(folder / "chat.jsonl", LINES))
+        memory.sessions.create(title="Empty-handed").add("user", "Nothing attached.")
     return home
 
 
@@ -56,5 +60,63 @@ def test_a_file_of_the_selected_message_is_opened(filled: Path, monkeypatch: pyt
             await until(pilot, lambda: app._notifications)
             await until(pilot, lambda: any("No file" in one.message for one in app._notifications))
             assert len(opened) == 1
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_the_files_of_a_conversation_and_of_all_are_listed(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Path] = []
+    monkeypatch.setattr("appliance_tui.screens.attachments.open_file", lambda path: not opened.append(path))
+
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await pilot.press("f2")
+            await until(pilot, lambda: app.screen.sessions.rows)  # type: ignore[attr-defined]
+            await pilot.press("A")
+            await until(pilot, lambda: isinstance(app.screen, AttachmentsScreen))
+            page, note = app.screen, app.screen.query_one("#attachments-note", Static)
+            assert isinstance(page, AttachmentsScreen)
+            await until(pilot, lambda: "No files in this conversation; a lists those of all" in str(note.visual))
+            await pilot.press("a")
+            rows = page.query_one(RowList)
+            await until(pilot, lambda: {file.name for file in rows.items} == {"garden.jpg", "gone.pdf"})
+            assert str(note.visual) == "2 files" and "all conversations" in str(page.children[0].border_title)
+            await pilot.press("f")
+            await until(pilot, lambda: [file.name for file in rows.items] == ["garden.jpg"])
+            await pilot.press("enter")
+            await until(pilot, lambda: opened)
+            assert opened[0].read_bytes() == b"green"
+            await pilot.press("f", "f", "f")
+            await until(pilot, lambda: [file.name for file in rows.items] == ["gone.pdf"])
+            await pilot.press("enter")
+            await until(pilot, lambda: any(one.severity == "error" for one in app._notifications))
+            await pilot.press("r")
+            await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and app.screen.transcript.marked_id)
+            assert isinstance(app.screen, ConversationScreen) and app.screen.transcript.marked_id == "m2"
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_more_files_are_loaded_as_one_moves_on(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("appliance_tui.screens.attachments.PAGE_SIZE", 8)
+    names = [f"{number:02}.jpg" for number in range(20)]
+    line = {
+        "session_id": "s", "message_id": "a", "role": "user", "content": "Many.", "metadata": {"attachments": names},
+    }  # fmt: skip
+    with Appliance.open(home, embedder=HashEmbedder(), worker=False) as memory:
+        memory.ingest(exports.native(tmp_path / "chat.jsonl", (line,)))
+
+    async def body() -> None:
+        async with shown(home) as (app, pilot):
+            app.push_screen(AttachmentsScreen(None))
+            await until(pilot, lambda: app.screen.query("RowList") and app.screen.query_one(RowList).items)
+            rows = app.screen.query_one(RowList)
+            assert len(rows.items) == 8
+            for count in (16, 20):
+                await pilot.press("end")
+                await until(pilot, lambda count=count: len(rows.items) == count)
+            assert sorted(file.name for file in rows.items) == names
 
     run(body)

@@ -289,3 +289,35 @@ def test_an_empty_home_says_how_to_begin(home: Path) -> None:
             assert app.screen.query_one(SessionList).marked is None
 
     run(body)
+
+
+@pytest.mark.slow
+def test_tags_are_shown_changed_and_filtered_by(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            page = await listed(app, pilot)
+            memory = app.memory_worker.memory()
+            plans = memory.sessions.get(page.sessions.rows[0].info.id)
+            plans.tag(["sea", "half, half"])
+            await pilot.press("p")  # the list is loaded again
+            await until(pilot, lambda: "#half, half #sea" in text(page))
+            await pilot.press("t")
+            assert page.query_one(QuestionLine).value == "sea"
+            await pilot.press("ctrl+a", "ctrl+k")
+            await type_in(pilot, "Trip, Été")
+            await pilot.press("enter")
+            await until(pilot, lambda: "#trip" in text(page))
+            assert {"trip", "half, half"} < set(plans.info.tags) and "sea" not in plans.info.tags
+            assert len(plans.info.tags) == 3
+            await pilot.press("f")
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
+            await type_in(pilot, "tag trip")
+            await pilot.press("enter")
+            await until(pilot, lambda: titles(page) == ["Plans"] and "tag: trip" in said(page, "sessions-view"))
+            await pilot.press("t")
+            await until(pilot, lambda: page.query_one(QuestionLine).display)
+            await pilot.press("ctrl+a", "ctrl+k", "enter")
+            await until(pilot, lambda: not page.sessions.rows)
+            assert plans.info.tags == ("half, half",)
+
+    run(body)

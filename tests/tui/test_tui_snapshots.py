@@ -25,7 +25,7 @@ from appliance_tui.app import ApplianceApp
 SIZES = {"small": (80, 24), "large": (200, 60)}
 STATES = (
     "recall-gone", "recall-completed", "recall-list", "palette", "notified", "reading-found", "context-rows",
-    "memory-details", "picker", "import",
+    "memory-details", "picker", "import", "files", "proposals",
 )  # fmt: skip
 """Scenes that show a screen once more, in a state that changes little of it: these are drawn once."""
 QUICK = {

@@ -12,9 +12,11 @@ from textual.events import Key, Paste
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from appliance_tui.screens.conversation import ConversationScreen
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import SearchInput
+from appliance_tui.workers import begin
 from tests.homes import copied
 
 KEY_NAMES = {"/": "slash", " ": "space", ":": "colon", "-": "minus", ".": "full_stop"}
@@ -176,5 +178,26 @@ def test_keys_go_on_when_the_widget_that_had_the_focus_is_removed(filled: Path) 
             app.screen.query_one(HitList).focus()
             await burst(pilot, "/dog")
             await until(pilot, lambda: (line_of(pilot) or "").endswith("dog"))
+
+    run(body)
+
+
+def test_work_that_goes_on_while_its_screen_is_removed_ends_without_an_error(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            page = ConversationScreen("harbour")
+            app.push_screen(page)
+            await until(pilot, lambda: page.is_mounted and page.transcript.conversation_layout is not None)
+
+            async def work() -> None:
+                while page.query("#reading-note"):  # the widgets are removed first, the workers cancelled after them
+                    await asyncio.sleep(0)
+                page.query_one("#reading-note")
+
+            begin(page, work)
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is not page)
+            await pilot.press("f")
+            await until(pilot, lambda: app.screen.query_one("#query", Input).value == "f")
 
     run(body)

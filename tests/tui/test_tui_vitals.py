@@ -82,7 +82,9 @@ def test_all_is_there_and_within_the_screen(filled: Path, size: tuple[int, int],
             assert "40" in said(app, "#vitals-sources") and "native" in said(app, "#vitals-sources")
             assert "database" in said(app, "#vitals-disk")
             await until(pilot, lambda: bool(said(app, "#vitals-search").strip()))
-            assert "p95" in str(app.screen.query_one("#vitals-search", Chart).border_subtitle)
+            search = app.screen.query_one("#vitals-search", Chart)
+            assert "p95" in said(app, "#vitals-search") + str(search.border_subtitle)
+            assert "tokens counted by o200k_base" in said(app, "#vitals-status")
             plots = [*app.screen.query(Chart)]
             assert all(plot.region.right <= size[0] for plot in plots)
             if size == (80, 24):  # the rest is reached by scrolling
@@ -209,6 +211,50 @@ def test_months_without_messages_are_there_and_small_sources_go_together() -> No
     assert sum(value for _, value in lines["others"]) == 3 and len(lines) == 5
     assert [word for _, word in ticks] == ["2026-01", "2026-02", "2026-03", "2026-04"]
     assert _month_lines([], cumulative=True) == ({}, [])
+
+
+@pytest.mark.slow
+def test_charts_with_nothing_to_show_are_named_on_a_line(built: Path, home: Path) -> None:
+    async def body() -> None:
+        copied(built, home)
+        app = ApplianceApp(lambda: Appliance.open(home, worker=False, embedder=HashEmbedder()), motion=False)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await until(pilot, lambda: bool(app.status_text))
+            await pilot.press("f6")
+            await until(pilot, lambda: isinstance(app.screen, StatusScreen) and bool(app.screen._snapshots))
+            assert "no contexts yet" in said(app, "#vitals-status")
+            assert not app.screen.query_one("#vitals-context").display
+            assert app.screen.query_one("#vitals-months").display
+            app.memory_worker.memory().context("otter")
+            await pilot.press("r")
+            await until(pilot, lambda: app.screen.query_one("#vitals-context").display)
+            assert "no contexts yet" not in said(app, "#vitals-status")
+
+    run(body())
+
+
+@pytest.mark.slow
+def test_a_line_of_one_point_is_a_number(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            chart = app.screen.query_one("#vitals-search", Chart)
+            chart.show({"p50": [(1.0, 12.5)], "p95": [(1.0, 1234.0)]}, [(1.0, "now")])
+            await until(pilot, lambda: "1,234" in said(app, "#vitals-search"))
+            assert [line.split() for line in said(app, "#vitals-search").splitlines()] == [
+                ["now"], ["p50", "12.5"], ["p95", "1,234"],
+            ]  # fmt: skip
+            chart.show({"p50": [(1.0, 12.5), (2.0, 14.0)]}, [(1.0, "then"), (2.0, "now")])
+            await until(pilot, lambda: "then" in said(app, "#vitals-search"))
+
+    run(body())
+
+
+def test_lines_of_months_end_where_a_source_ends() -> None:
+    activity = [Activity(f"2026-{month:02}", "a", 5) for month in range(1, 13)] + [Activity("2026-06", "b", 2)]
+    lines, _ = _month_lines(activity, cumulative=False)
+    assert [value for _, value in lines["b"]] == [0, 2, 0] and len(lines["a"]) == 12
+    lines, _ = _month_lines(activity, cumulative=True)
+    assert [value for _, value in lines["b"]] == [0, 2, 2, 2, 2, 2, 2, 2]
 
 
 def test_a_plot_of_one_point_and_of_nothing_but_zeros_is_drawn() -> None:

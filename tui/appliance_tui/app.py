@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
@@ -21,9 +21,10 @@ from textual.events import Event as TerminalEvent
 from textual.events import Key, Paste
 from textual.reactive import var
 from textual.screen import Screen
-from textual.worker import WorkerFailed
+from textual.worker import WorkerFailed, get_current_worker
 
 from appliance.errors import ApplianceError
+from appliance.requests.typed_filters import SearchFilters
 from appliance_tui.actions import ActionProvider, bindings
 from appliance_tui.author_colours import name_keys
 from appliance_tui.ingestion import ImportQueue
@@ -31,7 +32,7 @@ from appliance_tui.input_queue import InputHandled, InputQueue
 from appliance_tui.path_input import parse_paths
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.themes import THEMES, initial_theme, line_filters, no_color
-from appliance_tui.widgets.display_text import pluralize
+from appliance_tui.widgets.display_text import one_line, pluralize
 from appliance_tui.workers import (
     ImportProgressed,
     MemoryChanged,
@@ -83,6 +84,7 @@ class ApplianceApp(App[None]):
         "memory": _lazy_screen("memory", "MemoryScreen"),
         "inbox": _lazy_screen("inbox", "InboxScreen"),
         "vitals": _lazy_screen("status", "StatusScreen"),
+        "people": _lazy_screen("people", "PeopleScreen"),
     }
     DEFAULT_MODE = "recall"
 
@@ -93,6 +95,8 @@ class ApplianceApp(App[None]):
     banner: var[str] = var("")
     name_keys: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
     """What stands for a person, by each of the names, so that all of them have one colour."""
+    person_names: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
+    """The names of people by their ids."""
 
     def __init__(
         self,
@@ -169,18 +173,21 @@ class ApplianceApp(App[None]):
     def _handle_exception(self, error: Exception) -> None:
         """Notify of an error of the memory; let Textual handle any other."""
         cause = error.error if isinstance(error, WorkerFailed) else error
-        if isinstance(cause, NoMatches) and self._is_for_a_removed_screen():
+        if isinstance(cause, NoMatches) and self._is_for_a_removed_screen(error):
             return  # an answer that arrived while its screen was being removed
         if not isinstance(cause, ApplianceError):
             super()._handle_exception(error)
         elif self.memory_worker.is_open:  # else the app exits with that error
             self.notify_error(error_text(cause))
 
-    def _is_for_a_removed_screen(self) -> bool:
-        """Whether what runs now belongs to a screen that is closed: its widgets go before it does."""
-        pump = active_message_pump.get(None)
+    def _is_for_a_removed_screen(self, error: Exception) -> bool:
+        """Whether the error is of a screen that is closed: its widgets are removed before its workers are cancelled."""
+        # A worker runs in the context of the app, so the message pump says nothing about where it belongs.
+        pump = get_current_worker().node if isinstance(error, WorkerFailed) else active_message_pump.get(None)
         nodes = pump.ancestors_with_self if isinstance(pump, DOMNode) else []
-        return not self.is_running or any(isinstance(node, Screen) and node not in self.screen_stack for node in nodes)
+        return not self.is_running or any(
+            node._pruning or (isinstance(node, Screen) and node not in self.screen_stack) for node in nodes
+        )
 
     def _fatal_error(self) -> None:
         """End with a traceback, but not with Textual's: it shows local variables, which hold private messages."""
@@ -206,9 +213,14 @@ class ApplianceApp(App[None]):
         if self._screen_stack:
             self.screen.post_message(ImportProgressed())
 
+    def watch_user(self) -> None:
+        if self.status_text:  # else the memory is not open yet
+            begin(self, self.refresh_status_text, "status", exclusive=True)
+
     async def refresh_status_text(self) -> None:
-        """Update the counts in the bar."""
-        counts = await self.memory_worker.run_query(lambda memory: memory.overview.counts())
+        """Update the counts in the bar: the user's messages, and what is left to index."""
+        user = self.active_user
+        counts = await self.memory_worker.run_query(lambda memory: memory.overview.counts(user))
         pending_text = f", {counts['pending']:,} being indexed" if counts["pending"] else ""
         self.status_text = f"{pluralize(counts['messages'], 'message')}{pending_text}"
 
@@ -216,6 +228,7 @@ class ApplianceApp(App[None]):
         """Read the names of people again."""
         user = self.user
         people = await self.memory_worker.run_query(lambda memory: memory.people.list(user_id=user))
+        self.person_names = {person.id: person.name for person in people}
         self.name_keys = name_keys(people)
 
     def notify_error(self, text: str, timeout: float | None = None) -> None:
@@ -304,6 +317,45 @@ class ApplianceApp(App[None]):
         from appliance_tui.screens.conversation import ConversationScreen
 
         self.push_screen(ConversationScreen(session_id, message_id, results))
+
+    async def search_people(self, *ids: str) -> None:
+        """List all messages of some people in Recall, in place of what was searched for. From a screen, let the app
+        call it: it closes conversations that are open above Recall."""
+        await self._go_to_first("recall")
+        if isinstance(screen := self.screen, SearchScreen):
+            screen.show_people_messages(ids)
+
+    async def _go_to_first(self, name: str) -> None:
+        """Switch to a screen of the bar, and close what is open above it."""
+        if name != self.current_mode:
+            await self.switch_mode(name)
+        while len(self.screen_stack) > 1:
+            await self.pop_screen()
+
+    async def show_author(self, name: str | None, role: str, source: str) -> None:
+        """Show the person who is the author of a message. Without a name, a user's message is the person's own."""
+        from appliance_tui.screens.people import AuthorReference, PeopleScreen
+
+        if role != "user":
+            self.notify(f"{one_line(name or role)} is no person.", timeout=3, markup=False)
+            return
+        await self._go_to_first("people")
+        if isinstance(self.screen, PeopleScreen):
+            self.screen.find_author(AuthorReference(name, source))
+
+    def action_calendar(self) -> None:
+        """Show the calendar of all messages; from Recall, of those that pass its filters."""
+        filters = self.screen.search_filters if isinstance(self.screen, SearchScreen) else SearchFilters()
+        source, tag = next(iter(filters.sources), None), next(iter(filters.tags), None)
+        self.show_calendar(authors=filters.authors, source=source, tag=tag)
+
+    def show_calendar(self, *, authors: Sequence[str] = (), source: str | None = None, tag: str | None = None) -> None:
+        """Show the calendar of the messages that pass some filters."""
+        from appliance_tui.calendar_days import CalendarFilters
+        from appliance_tui.screens.calendar import CalendarScreen
+
+        if not isinstance(self.screen, CalendarScreen):
+            self.push_screen(CalendarScreen(CalendarFilters(tuple(authors), source, tag)))
 
     def forget(self, *ids: str) -> None:
         """Preview the erasure of messages or conversations, and erase them when the person confirms."""

@@ -29,10 +29,15 @@ Messages = Mapping[str, "Message"]
 
 @dataclass(frozen=True, slots=True)
 class DetailPart:
-    """A part of the details. ``message_id`` is the message it leads to, "" for none."""
+    """A part of the details. ``message_id`` or ``session_id`` is what it leads to, both "" for nothing."""
 
     content: Content
     message_id: str = ""
+    session_id: str = ""
+
+    @property
+    def target(self) -> str:
+        return self.message_id or self.session_id
 
 
 class DetailList(OptionList):
@@ -43,23 +48,29 @@ class DetailList(OptionList):
         self.parts: Sequence[DetailPart] = ()
 
     def show(self, parts: Sequence[DetailPart]) -> None:
-        """Show other parts. The highlight stays if they lead to the same messages, else moves to the first link."""
-        same = [part.message_id for part in parts] == [part.message_id for part in self.parts]
+        """Show other parts. The highlight stays if they lead to the same places, else moves to the first link."""
+        same = [part.target for part in parts] == [part.target for part in self.parts]
         previous = self.highlighted if same else None
         self.parts = parts
         with self.app.batch_update():
             self.clear_options()
-            self.add_options(Option(part.content, disabled=not part.message_id) for part in parts)
-            first = next((index for index, part in enumerate(parts) if part.message_id), None)
+            self.add_options(Option(part.content, disabled=not part.target) for part in parts)
+            first = next((index for index, part in enumerate(parts) if part.target), None)
             self.highlighted = first if previous is None else previous
             if previous is None:
                 self.scroll_home(animate=False)
 
     @property
+    def highlighted_part(self) -> DetailPart | None:
+        """The highlighted part, None without one."""
+        index = self.highlighted
+        return self.parts[index] if index is not None and index < len(self.parts) else None
+
+    @property
     def message_id(self) -> str:
         """The message of the highlighted part, "" without one."""
-        index = self.highlighted
-        return self.parts[index].message_id if index is not None and index < len(self.parts) else ""
+        part = self.highlighted_part
+        return part.message_id if part is not None else ""
 
 
 def state_label(state: str) -> str:

@@ -52,10 +52,14 @@ class ScreenBar(Static):
                 )
             )
         )
-        status = f" · {app.status_text}" if app.status_text and wide else ""
-        right = Content.styled(f"{app.active_user}{status} ", "$foreground-muted")
-        gap = max(1, self.size.width - left.cell_length - right.cell_length)
-        self.update(Content.assemble(left, " " * gap, right) if gap > 1 else left)
+        texts = [f"{app.active_user} · {app.status_text} "] if app.status_text and wide else []
+        for text in [*texts, f"{app.active_user} "]:  # the longest that has room
+            right = Content.styled(text, "$foreground-muted")
+            gap = self.size.width - left.cell_length - right.cell_length
+            if gap > 1:
+                self.update(Content.assemble(left, " " * gap, right))
+                return
+        self.update(left)
 
 
 class KeyFooter(Footer):

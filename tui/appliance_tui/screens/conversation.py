@@ -117,10 +117,17 @@ class ConversationScreen(FrameScreen):
             return
         hit = self._results.hits[self._results.position]
         matches = self._results.matches.get(hit.message_id)
-        self._begin_search(query_search(self._results.spec.query))
+        has_query = self._search_query()
         if (index := layout.index_by_id.get(hit.message_id)) is not None:
-            self._add_matches([index], matches.words if matches is not None else ())
+            if has_query:
+                self._add_matches([index], matches.words if matches is not None else ())
             self.transcript.land(index, found_passage(hit, matches))
+
+    def _search_query(self) -> bool:
+        """Look for the words of the query that led here; False without any, as from a list of what passes filters."""
+        if query := self._results.spec.query.strip() if self._results is not None else "":
+            self._begin_search(query_search(query))
+        return bool(query)
 
     def _read_conversation(self, memory: Appliance) -> tuple[SessionInfo, Summary | None, ConversationLayout]:
         summaries = memory.summaries.list(session_id=self.session_id, level="session", limit=1)
@@ -224,8 +231,7 @@ class ConversationScreen(FrameScreen):
         self.workers.cancel_group(self, "find")
         self._search_in, self.transcript.search_pattern, self._is_searching = None, None, False
         self._set_matches([])
-        if self._results is not None:
-            self._begin_search(query_search(self._results.spec.query))
+        self._search_query()
         self._show_position()
 
     @work(exclusive=True, group="hit")
@@ -437,6 +443,12 @@ class ConversationScreen(FrameScreen):
                 self.notify(f"Opened {one_line(file.name)}", timeout=2, markup=False)
             else:
                 self.notify(one_line(str(path)), title="No program to open files with", markup=False)
+
+    def action_person(self) -> None:
+        layout = self.transcript.conversation_layout
+        if layout is not None and len(layout) and self.info is not None:
+            who = layout.author(self.transcript.mark)
+            self.app.call_later(self.appliance.show_author, *who, self.info.format)
 
     def action_raw(self) -> None:
         self.transcript.set_markdown(markdown=not self.transcript.markdown)

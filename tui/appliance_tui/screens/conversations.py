@@ -67,11 +67,12 @@ class ConversationView:
     reverse: bool = False
     title: str = ""
     source: str | None = None
+    tag: str | None = None
     pinned: bool = False
 
     @property
     def is_filtered(self) -> bool:
-        return bool(self.title or self.source or self.pinned)
+        return bool(self.title or self.source or self.tag or self.pinned)
 
     def list_arguments(self, user: str | None) -> dict[str, Any]:
         """The view as arguments of ``sessions.list``."""
@@ -81,6 +82,7 @@ class ConversationView:
             "reverse": self.reverse,
             "title": self.title,
             "sources": (self.source,) if self.source else (),
+            "tags": (self.tag,) if self.tag else (),
             "pinned": True if self.pinned else None,
         }
 
@@ -203,6 +205,7 @@ class ConversationsScreen(FrameScreen):
         view = self.view
         parts = [f"by {SORT_LABELS[view.sort]}{', reversed' if view.reverse else ''}"]
         parts += [f"source: {one_line(view.source)}"] if view.source else []
+        parts += [f"tag: {one_line(view.tag)}"] if view.tag else []
         parts += ["★ pinned"] if view.pinned else []
         parts += [f"title: “{one_line(view.title)}”"] if view.title else []
         self.query_one("#sessions-view", Static).update(
@@ -264,20 +267,24 @@ class ConversationsScreen(FrameScreen):
         self.view = replace(self.view, pinned=not self.view.pinned)
 
     def action_clear(self) -> None:
-        self.view = replace(self.view, title="", source=None, pinned=False)
+        self.view = replace(self.view, title="", source=None, tag=None, pinned=False)
 
     @work(exclusive=True, group="source")
     async def action_source(self) -> None:
         user = self.appliance.user
         with self.appliance.report_errors():
             with self.appliance.input_queue.held():
-                choices = await self.appliance.memory_worker.run_query(
-                    lambda memory: memory.overview.filter_choices(user_id=user)
+                choices, tags = await self.appliance.memory_worker.run_query(
+                    lambda memory: (memory.overview.filter_choices(user_id=user), memory.sessions.tags(user_id=user))
                 )
-            options = [PickerOption("", name, pluralize(count, "message")) for name, count in choices.sources.items()]
-            chosen = await self.app.push_screen_wait(PickerScreen("Filter by source", options))
+            sources = choices.sources.items()
+            options = [PickerOption("source", name, pluralize(count, "message")) for name, count in sources]
+            options += [PickerOption("tag", one.tag, pluralize(one.sessions, "conversation")) for one in tags]
+            chosen = await self.app.push_screen_wait(PickerScreen("Filter by source or tag", options))
             if chosen is not None:
-                self.view = replace(self.view, source=chosen.value)
+                is_tag = chosen.name == "tag"
+                view = self.view
+                self.view = replace(view, tag=chosen.value) if is_tag else replace(view, source=chosen.value)
 
     def action_title(self) -> None:
         self._previous_title = self.view.title
@@ -293,9 +300,24 @@ class ConversationsScreen(FrameScreen):
         if (info := self.sessions.marked) is not None:
             self.query_one(QuestionLine).ask(f"rename {info.id}", "New title", one_line(info.title or ""))
 
+    def action_tags(self) -> None:
+        if (info := self.sessions.marked) is not None:
+            tags = ", ".join(map(one_line, editable_tags(info)))
+            self.query_one(QuestionLine).ask(f"tags {info.id}", "Tags, separated by commas", tags)
+
+    def action_calendar(self) -> None:
+        self.appliance.show_calendar(source=self.view.source, tag=self.view.tag)
+
+    def action_attachments(self) -> None:
+        from appliance_tui.screens.attachments import AttachmentsScreen
+
+        self.app.push_screen(AttachmentsScreen(self.sessions.marked))
+
     @on(QuestionLine.Answered)
     def _rename_answered(self, event: QuestionLine.Answered) -> None:
         purpose, _, id = event.about.partition(" ")
+        if purpose == "tags":
+            begin(self, partial(self._change, lambda memory: replace_tags(memory, id, event.text)), "do")
         if purpose == "rename":
             begin(self, partial(self._change, lambda memory: memory.sessions.get(id).rename(event.text)), "do")
 
@@ -343,6 +365,28 @@ def load_page(
                 parent = ancestors[parent].branch_of
     listed = {info.id for info in infos}
     return ConversationListing(infos, [info for id, info in ancestors.items() if id not in listed], page.next)
+
+
+def editable_tags(info: SessionInfo) -> list[str]:
+    """The tags of a conversation that a line with commas between them can name."""
+    return [tag for tag in info.tags if "," not in tag]
+
+
+def replace_tags(memory: Appliance, session: str, text: str) -> None:
+    """Give a conversation the tags of a text, which commas separate, in place of those that it has.
+
+    Raises:
+        ApplianceError: as the memory says; a tag is too long, for instance. The tags stay as they were then.
+    """
+    wanted = list(filter(None, map(str.strip, text.split(","))))
+    handle = memory.sessions.get(session)
+    replaced = editable_tags(handle.info)
+    if wanted:
+        handle.tag(wanted)  # before others go: it may be refused
+    if replaced:
+        handle.untag(replaced)
+        if wanted:
+            handle.tag(wanted)  # those that it had before
 
 
 def load_preview(memory: Appliance, info: SessionInfo) -> Content:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -94,7 +95,7 @@ class SearchScreen(FrameScreen):
 
     def watch_search_filters(self, search_filters: SearchFilters) -> None:
         if self.is_mounted:
-            self.query_one(FilterChips).show(search_filters)
+            self.query_one(FilterChips).show(search_filters, self.appliance.person_names)
             self._schedule_search()
 
     def _schedule_search(self) -> None:
@@ -103,7 +104,7 @@ class SearchScreen(FrameScreen):
 
     async def _search(self, query: str) -> None:
         await asyncio.sleep(TYPING_PAUSE_SECONDS)
-        if not query.strip():
+        if not query.strip() and not replace(self.search_filters, user=None):  # filters alone list what passes them
             self._show(None, query)
             return
         arguments = self.search_filters.search_arguments(self.appliance.user)
@@ -228,6 +229,12 @@ class SearchScreen(FrameScreen):
         if pairs := list(self.search_filters.pairs()):
             self.search_filters = self.search_filters.without_filter(*pairs[-1])
 
+    def show_people_messages(self, ids: tuple[str, ...]) -> None:
+        """List everything that some people wrote, whatever was searched for before."""
+        self.query_one(SearchInput).value = ""
+        self.search_filters = SearchFilters(authors=ids)
+        self.query_one(HitList).focus()
+
     def action_clear_filters(self) -> None:
         self.search_filters = SearchFilters()
 
@@ -275,6 +282,9 @@ class SearchScreen(FrameScreen):
 
         results = self.query_one(HitList).results
         if (hit := self._marked_hit) is None or results is None:
+            return
+        if not results.spec.query.strip():
+            self.notify("It passes the filters; nothing else was asked for.", timeout=3)
             return
         own = results.matches.get(hit.message_id)
         known = {word.casefold() for word in own.words} if own is not None else set()
@@ -327,6 +337,10 @@ class SearchScreen(FrameScreen):
     def action_forget(self) -> None:
         if (hit := self._marked_hit) is not None:
             self.appliance.forget(hit.message_id)
+
+    def action_person(self) -> None:
+        if (hit := self._marked_hit) is not None:
+            self.app.call_later(self.appliance.show_author, hit.author, hit.role, hit.source.format)
 
     def action_source(self) -> None:
         if (hit := self._marked_hit) is None:

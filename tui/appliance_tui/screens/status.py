@@ -116,7 +116,8 @@ class StatusScreen(FrameScreen):
         user, activity, self._with_activity = self.appliance.user, self._with_activity, False
 
         def load(memory: Appliance) -> tuple[dict[str, Any], Sequence[Activity] | None]:
-            return memory.status(), memory.overview.activity(user_id=user) if activity else None
+            status = {**memory.status(), "encoding": memory.settings.context.encoding}
+            return status, memory.overview.activity(user_id=user) if activity else None
 
         with show_errors(self._status_text.update):
             status, loaded = await self.appliance.memory_worker.run_query(load)
@@ -136,8 +137,8 @@ class StatusScreen(FrameScreen):
         if not self._snapshots:
             return
         _, status = self._snapshots[-1]
-        self._status_text.update(_status_line(status))
         if self.plain:
+            self._status_text.update(_status_line(status))
             self._table.update(self._tables(status))
             return
         self._month_chart.title = "Messages up to each month" if self.cumulative else "Messages by month"
@@ -152,6 +153,15 @@ class StatusScreen(FrameScreen):
         self._disk_chart.border_title = f"Disk usage (apparent size {_apparent_size(status)})"
         self._disk_chart.show([(name, size, format_bytes(size)) for name, size in disk])
         self._count_chart.show(_stored_counts(status))
+        self._status_text.update(Content("\n").join([_status_line(status), *self._collapse_idle()]))
+
+    def _collapse_idle(self) -> list[Content]:
+        """Hide the charts over time that have nothing to show, and name them on a line."""
+        charts = (*self._latency_charts.values(), self._queue_chart)
+        for chart in charts:
+            chart.display = not chart.is_empty
+        idle = [chart.empty for chart in charts if chart.is_empty]
+        return [Content.styled(f"Idle: {', '.join(idle)}", "$foreground-muted")] if idle else []
 
     def _time_ticks(self) -> list[tuple[float, str]]:
         first, last = self._snapshots[0][0], self._snapshots[-1][0]
@@ -217,6 +227,7 @@ def _status_line(status: dict[str, Any]) -> Content:
     model, resident = status["model"], (status["memory"] or {}).get("anonymous")
     about = [_backup_age(status["backup"])]
     about += [model["name"], f"{model['dimension']} dimensions" if model["dimension"] else "nothing embedded yet"]
+    about += [f"tokens counted by {status['encoding']}"]
     about += [f"{format_bytes(resident)} of memory"] if resident else []
     about += ["daemon"] if status["daemon"] else []
     more = f" (and {others} more)" if (others := len(status["troubles"]) - 1) > 0 else ""
@@ -272,16 +283,18 @@ def _month_lines(activity: Sequence[Activity], cumulative: bool) -> tuple[LineSe
     for entry in dated:
         name = entry.source if entry.source in top_sources else "others"
         counts.setdefault(name, [0] * (last - first + 1))[_month_number(entry) - first] += entry.messages
-    lines = {
-        name: [
-            (float(month), float(count))
-            for month, count in enumerate(accumulate(counts[name]) if cumulative else counts[name], first)
-        ]
-        for name in [*top_sources, "others"]
-        if name in counts
-    }
+    lines = {name: _own_months(counts[name], first, cumulative) for name in [*top_sources, "others"] if name in counts}
     ticks = [(float(month), f"{month // 12:04}-{month % 12 + 1:02}") for month in range(first, last + 1)]
     return lines, ticks
+
+
+def _own_months(counts: Sequence[int], first: int, cumulative: bool) -> list[tuple[float, float]]:
+    """The points of a source, from the month before its first messages to the one after its last: many lines at zero
+    would hide each other. Running totals go on to the end."""
+    used = [place for place, count in enumerate(counts) if count]
+    start, stop = max(0, used[0] - 1), len(counts) if cumulative else used[-1] + 2
+    values = list(accumulate(counts)) if cumulative else list(counts)
+    return [(float(first + place), float(values[place])) for place in range(start, min(stop, len(counts)))]
 
 
 def _month_number(activity: Activity) -> int:

@@ -50,12 +50,13 @@ class PlotSpec:
 
 
 class Chart(Static):
-    """A line chart with title, legend and labelled ticks. It is drawn on a thread, which takes up to 0.1 seconds."""
+    """A line chart with title, legend and labelled ticks. It is drawn on a thread, which takes up to 0.1 seconds. Lines
+    of a single point are shown as numbers. ``empty`` says in words that there are no lines."""
 
     def __init__(self, id: str, title: str, empty: str) -> None:
         super().__init__("", id=id, markup=False)
         self.title = title
-        self._empty = empty
+        self.empty = empty
         self._lines: LineSeries = {}
         self._ticks: Sequence[tuple[float, str]] = ()
         self._redraw = CoalescingRefresh(self, self._update_plot)
@@ -67,6 +68,11 @@ class Chart(Static):
     def on_resize(self) -> None:
         self._redraw()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no point to draw."""
+        return not any(self._lines.values())
+
     def show(self, lines: LineSeries, ticks: Sequence[tuple[float, str]]) -> None:
         """Show other lines. ``ticks`` are positions on the x-axis with their labels."""
         if (lines, ticks) != (self._lines, self._ticks):
@@ -77,8 +83,12 @@ class Chart(Static):
         lines = {name: points for name, points in self._lines.items() if points}
         self.border_title = self.title
         if not lines:
-            self.border_subtitle = self._empty
+            self.border_subtitle = self.empty
             self.update("")
+            return
+        if len({x for points in lines.values() for x, _ in points}) < 2:
+            self.border_subtitle = ""
+            self.update(_single_values(lines, self._ticks))
             return
         legend = [
             Content.assemble((f"{mark} ", f"${colour}"), one_line(name))
@@ -94,6 +104,16 @@ class Chart(Static):
             [_rgb(theme[colour]) for colour in COLOURS], _rgb(theme["foreground"]), _rgb(theme["background"]),
         )  # fmt: skip
         self.update(await asyncio.to_thread(render_plot, spec))
+
+
+def _single_values(lines: LineSeries, ticks: Sequence[tuple[float, str]]) -> Content:
+    """The numbers of lines that have one point each: no line goes through a single point."""
+    width = max(map(cell_len, lines))
+    rows = [
+        Content.assemble((f"{fit_width(name, width)}  ", "$foreground-muted"), (f"{points[0][1]:,g}", "bold"))
+        for name, points in lines.items()
+    ]
+    return Content("\n").join([*(Content.styled(label, "$foreground-muted") for _, label in ticks[:1]), *rows])
 
 
 def render_plot(spec: PlotSpec) -> Text:

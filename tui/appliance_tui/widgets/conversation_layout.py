@@ -44,6 +44,10 @@ class ConversationLayout:
     begins_day: NDArray[np.bool_]
     day_starts: Sequence[int]
 
+    def author(self, index: int) -> tuple[str | None, str]:
+        """The name of a message's author, None if its source gave none, and the role."""
+        return self.outline.authors[index] or None, self.outline.roles[index]
+
     def __len__(self) -> int:
         return len(self.outline.ids)
 

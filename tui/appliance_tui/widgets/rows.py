@@ -63,7 +63,7 @@ class RowList(ScrollView, Generic[Item], can_focus=True):
     }
     """
 
-    marked: reactive[int | None] = reactive(None)
+    marked: reactive[int | None] = reactive(None, repaint=False)
     """The index of the selected item."""
 
     class _RowMessage(Message):
@@ -122,9 +122,11 @@ class RowList(ScrollView, Generic[Item], can_focus=True):
     def _index_of(self, key: Hashable) -> int | None:
         return next((index for index, item in enumerate(self.items) if self._key(item) == key), None)
 
-    def watch_marked(self) -> None:
+    def watch_marked(self, before: int | None, after: int | None) -> None:
         self._scroll_to_mark()
-        self.refresh()
+        for line in (before, after):  # the others stay as they are, or all are drawn because the list scrolls
+            if line is not None:
+                self.refresh_line(line)
         self.post_message(self.Moved(self))
 
     def _scroll_to_mark(self) -> None:
@@ -189,3 +191,10 @@ class RowList(ScrollView, Generic[Item], can_focus=True):
         content = Content.assemble(MARK if marked else NO_MARK, self._render_item(self.items[line], width - len(MARK)))
         strip = Visual.to_strips(self, content, width, 1, style)[0]
         return strip.extend_cell_length(width, style.rich_style).crop(0, width)
+
+
+class ActionRows(RowList[Item]):
+    """A list in which Enter is left to an action of the screen, which the footer names. A click opens all the same."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return False if action == "select" else super().check_action(action, parameters)

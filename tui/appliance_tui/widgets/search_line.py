@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from textual.binding import Binding
 from textual.containers import Horizontal
@@ -76,8 +76,8 @@ class _FilterSuggester(Suggester):
 class FilterChip(Button):
     """One filter; a click removes it."""
 
-    def __init__(self, name: str, value: str) -> None:
-        super().__init__(f"{name}: {value} ✕", compact=True, tooltip=f"Remove the filter {name}")
+    def __init__(self, name: str, value: str, label: str) -> None:
+        super().__init__(f"{name}: {label} ✕", compact=True, tooltip=f"Remove the filter {name}")
         self.filter = (name, value)
 
 
@@ -91,10 +91,14 @@ class FilterChips(Horizontal):
             super().__init__()
             self.filter = (name, value)
 
-    def show(self, filters: SearchFilters) -> None:
+    def show(self, filters: SearchFilters, names: Mapping[str, str]) -> None:
+        """Show the filters. ``names`` are those of people by their ids."""
         self.display = bool(filters)
         self.remove_children()
-        self.mount_all(FilterChip(name, value) for name, value in filters.pairs())
+        self.mount_all(
+            FilterChip(name, value, names.get(value, value) if name in ("author", "with") else value)
+            for name, value in filters.pairs()
+        )
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()

@@ -200,11 +200,12 @@ def _detail_segments(row: SessionRow, marked: bool, width: int, colours: Mapping
 
 
 def session_details(info: SessionInfo) -> str:
-    """Dates, agents and shared messages of a conversation, each after a dot."""
+    """Dates, agents, shared messages and tags of a conversation, each after a dot."""
     first, last = day(info.first_at), day(info.last_at)
     parts = [
         first if first == last else f"{first} – {last}",
         "with " + ", ".join(map(one_line, info.agents)) if info.agents else "",
         f"shares {info.shared:,}" if info.branch_of else "",
+        " ".join(f"#{one_line(tag)}" for tag in info.tags),
     ]
     return "".join(f" · {part}" for part in parts if part)
