@@ -87,6 +87,8 @@ if TYPE_CHECKING:
         Hits,
         Identity,
         Importance,
+        ImportedFile,
+        ImportedSession,
         IndexStatus,
         IngestReport,
         InputProblem,
@@ -158,7 +160,8 @@ _LAZY_EXPORTS = {
             "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
             "Anniversary Attachment AttachmentPage Discovery DocumentPage FoundHistory "
             "SessionDay Statistics StatisticsRow TagCount TimelineMonth "
-            "FilterChoices Histogram Hit Hits Identity Importance IndexStatus IngestReport InputProblem KnownBackups "
+            "FilterChoices Histogram Hit Hits Identity Importance ImportedFile ImportedSession IndexStatus "
+            "IngestReport InputProblem KnownBackups "
             "Layer LostPart Message MessageMatches MessageVersion MetricsSnapshot Outline Owner PeopleChange "
             "PeopleList Person PersonConversation "
             "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
@@ -217,6 +220,8 @@ __all__ = [
     "HomeReadOnly",
     "Identity",
     "Importance",
+    "ImportedFile",
+    "ImportedSession",
     "IncompleteExport",
     "Index",
     "IndexStatus",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -206,7 +206,10 @@ class Overview(_Resource):
     filter_choices = Verb(r.ChoicesRequest)
     activity = Verb(r.ActivityRequest)
     files = Verb(r.WatchedFilesRequest)
+    imported_files = Verb(r.ImportedFilesRequest)
+    imported_sessions = Verb(r.ImportedSessionsRequest)
     folders = Verb(r.FoldersRequest)
+    start_page = Verb(r.StartPageRequest)
 
 
 class Watching(_Resource):
@@ -276,6 +279,7 @@ class Erasure(_Resource):
         until: str | date | None = None,
         everything: bool = False,
         with_echoes: bool = False,
+        echo_ids: Sequence[str] = (),
         user_id: str | None = None,
         namespace: str = "",
     ) -> ErasurePreview:
@@ -285,8 +289,8 @@ class Erasure(_Resource):
         return self._transport.send(
             r.PreviewErasureRequest(
                 references, source=source, query=query, title=title, author=author, author_name=author_name,
-                since=since, until=until, everything=everything, with_echoes=with_echoes, user_id=user_id,
-                namespace=namespace,
+                since=since, until=until, everything=everything, with_echoes=with_echoes, echo_ids=echo_ids,
+                user_id=user_id, namespace=namespace,
             )
         )  # fmt: skip
 

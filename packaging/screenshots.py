@@ -20,10 +20,14 @@ from textual.widgets import Input
 from appliance import Appliance
 from appliance.demo import samples
 from appliance_tui.app import ApplianceApp
+from appliance_tui.widgets.start_page import StartPagePanel
 
 SIZE = (118, 34)
 NOW = 1_773_500_000_000_000_000
 """The time at which the clock is frozen, in nanoseconds: some days after the demo's last message."""
+
+A_YEAR_LATER = 1_803_891_600_000_000_000
+"""The first of March 2027, 9:00 UTC: a year after a day on which several conversations went on."""
 
 TIMEOUT_SECONDS = 60.0
 STABLE_CHECKS = 20
@@ -45,6 +49,18 @@ async def type_query(app: ApplianceApp, pilot: Pilot[None], text: str) -> None:
     line.value = ""
     line.insert_text_at_cursor(text)
     await until(pilot, lambda: getattr(app.screen, "answered_query", text) == text)
+
+
+async def start(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """The start page a year after a day with messages, with two of them pinned."""
+    memory = app.memory_worker.memory()
+    for query in ("cashews", "Barbastro"):
+        memory.pin(memory.search(query, limit=1)[0].message_id)
+    time.time_ns = lambda: A_YEAR_LATER
+    page = app.screen.query_one(StartPagePanel)
+    page.read()
+    await until(pilot, lambda: page.page is not None and page.page.on_this_day and len(page.page.pinned) == 2)
+    await pilot.press("down")
 
 
 async def recall(app: ApplianceApp, pilot: Pilot[None]) -> None:
@@ -73,7 +89,10 @@ async def memory(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await pilot.press("f4")
 
 
-SCENES: dict[str, Scene] = {"recall": recall, "why": why, "reading": reading, "context": context, "memory": memory}
+SCENES: dict[str, Scene] = {
+    "recall": recall, "why": why, "reading": reading, "context": context, "memory": memory, "start": start,
+}  # fmt: skip
+"""The scenes by name. The last one changes the memory and the clock."""
 
 
 async def settle(app: ApplianceApp, pilot: Pilot[None]) -> None:

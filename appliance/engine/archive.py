@@ -36,6 +36,7 @@ from appliance.types import (
     OnProgress,
     Progress,
     RetentionRule,
+    Scope,
 )
 
 STEP_MESSAGES = 200
@@ -49,6 +50,9 @@ LOOK_INTERVAL_SECONDS = 3600.0
 
 SETTLED_DAYS = 7
 """How long the background leaves a new message alone: a person who imports ten years reads in them this week."""
+
+SOON_DAYS = 7
+"""How many days before messages are archived the person is told."""
 
 MIN_BATCH = 100
 """The background waits until so many messages may be archived: each step is a segment of the archive index."""
@@ -138,6 +142,18 @@ class ArchiveService:
             rules=tuple(archive_policy.rules(db)),
         )
 
+    def sessions_due_soon(self, scope: Scope) -> list[int]:
+        """Return the sessions of a scope that the background begins to archive within ``SOON_DAYS``, the latest
+        first."""
+        db, settings = self._database.read(), self._settings
+        if not settings.automatic or self._is_small(db):
+            return []
+        return archive_policy.sessions_due_within(db, self._policy(settled_days=SETTLED_DAYS), now(), SOON_DAYS, scope)
+
+    def _is_small(self, db: sqlite3.Connection) -> bool:
+        """Whether the background leaves the memory alone."""
+        return messages.count(db) < self._settings.smallest
+
     def list(self, request: r.ListArchivedRequest) -> list[Message]:
         """See ``ListArchivedRequest``."""
         db = self._database.read()
@@ -183,7 +199,7 @@ class ArchiveService:
         self._looked_at = time.monotonic()
         self._write_counts()
         policy, at = self._policy(settled_days=SETTLED_DAYS), now()
-        if fetch_int(self._database.read(), "SELECT count(*) FROM message") < self._settings.smallest:
+        if self._is_small(self._database.read()):
             return 0
         if archive_policy.count_candidates(self._database.read(), policy, at) < MIN_BATCH:
             return 0

@@ -226,10 +226,11 @@ class Engine:
         """What is there, without searching for it."""
         from appliance.engine.overviews import Overviews
 
-        # Two services whose modules a search does not need are loaded when they are used.
+        # Services whose modules a search does not need are loaded when they are used.
         return Overviews(
             self.home, self._database, self.settings.user,
             lambda: self.watching.configured(), lambda: self.people.refresh(),
+            lambda scope: self.archive.sessions_due_soon(scope), lambda scope: self.people.count_proposals(scope),
         )  # fmt: skip
 
     @cached_property

@@ -72,6 +72,7 @@ class ErasureService:
                 until=parse_bound(request.until, end=True),
                 everything=request.everything,
                 with_echoes=request.with_echoes,
+                echo_ids=request.echo_ids,
             ),
         )
 

@@ -12,9 +12,10 @@ from typing import get_args
 from appliance import requests as r
 from appliance import timestamps
 from appliance.engine.query_matches import query_matches
+from appliance.engine.start_page import StartPageInputs, read_start_page
 from appliance.errors import UsageError
 from appliance.languages.periods import read_day
-from appliance.memory.overview import OverviewService
+from appliance.memory.overview import OverviewService, check_limit
 from appliance.paths import Home
 from appliance.requests.overviews import FilteredRequest
 from appliance.retrieval import search_query
@@ -30,12 +31,12 @@ from appliance.types import (
     Contained,
     Filters,
     MessageMatches,
+    Scope,
     SessionDay,
+    StartPage,
     Statistics,
     TimelineMonth,
 )
-
-MAX_PAGE = 1_000
 
 
 class Overviews(OverviewService):
@@ -48,10 +49,14 @@ class Overviews(OverviewService):
         owner: str,
         watched_folders: Callable[[], Sequence[Path]],
         refresh_people: Callable[[], object],
+        archived_soon: Callable[[Scope], list[int]],
+        count_proposals: Callable[[Scope], int],
     ) -> None:
-        """``watched_folders`` returns those of the settings; ``refresh_people`` is called before people are read."""
+        """``watched_folders`` returns those of the settings; ``refresh_people`` is called before people are read; the
+        others are as in ``StartPageInputs``."""
         super().__init__(home, database, owner, watched_folders)
         self._refresh_people = refresh_people
+        self._start_page_inputs = StartPageInputs(owner, archived_soon, count_proposals)
 
     def matches(self, request: r.MatchesRequest) -> list[MessageMatches]:
         """See ``MatchesRequest``."""
@@ -65,7 +70,7 @@ class Overviews(OverviewService):
             if kind not in get_args(AttachmentKind):
                 kinds = ", ".join(get_args(AttachmentKind))
                 raise UsageError(f"There are no attachments of the kind {kind!r}.", hint=f"Use one of {kinds}.")
-        _check_limit(request.limit)
+        check_limit(request.limit)
         if request.offset < 0:
             raise UsageError(f"The offset must be at least 0, not {request.offset}.")
         filters = self._filters(_search(request))
@@ -108,23 +113,29 @@ class Overviews(OverviewService):
 
     def on_this_day(self, request: r.OnThisDayRequest) -> list[Anniversary]:
         """See ``OnThisDayRequest``."""
-        _check_limit(request.limit)
+        check_limit(request.limit)
         day = _day(request.day)
         filters = self._filters(r.SearchRequest("", user_id=request.user_id, namespace=request.namespace))
         return statistics.on_this_day(self._database.read(), filters, day, request.limit)
 
     def day(self, request: r.DayRequest) -> list[SessionDay]:
         """See ``DayRequest``."""
-        _check_limit(request.limit)
+        check_limit(request.limit)
         search = r.SearchRequest(
             "", user_id=request.user_id, namespace=request.namespace, sources=request.sources, authors=request.authors,
             tags=request.tags,
         )  # fmt: skip
         return statistics.said_on(self._database.read(), self._filters(search), _day(request.day), request.limit)
 
+    def start_page(self, request: r.StartPageRequest) -> StartPage:
+        """See ``StartPageRequest``."""
+        check_limit(request.limit)
+        filters = self._filters(r.SearchRequest("", user_id=request.user_id, namespace=request.namespace))
+        return read_start_page(self._database.read(), filters, self._start_page_inputs, request.limit)
+
     def timeline(self, request: r.TimelineRequest) -> list[TimelineMonth]:
         """See ``TimelineRequest``."""
-        _check_limit(request.limit)
+        check_limit(request.limit)
         search = r.SearchRequest(
             "", user_id=request.user_id, namespace=request.namespace, authors=request.authors, since=request.since,
             until=request.until,
@@ -148,11 +159,6 @@ def _search(request: FilteredRequest[object], has: Sequence[Contained] | None = 
         sources=request.sources, authors=request.authors, has=has, tags=request.tags, since=request.since,
         until=request.until,
     )  # fmt: skip
-
-
-def _check_limit(limit: int) -> None:
-    if not 1 <= limit <= MAX_PAGE:
-        raise UsageError(f"The limit must be 1 to {MAX_PAGE:,}, not {limit}.")
 
 
 def _day(day: str | date | None) -> date:

@@ -62,6 +62,14 @@ class Echoes:
     summaries: tuple[int, ...] = ()
     facts: tuple[int, ...] = ()
 
+    def only(self, ids: Collection[str]) -> Echoes:
+        """Those of the echoes that have one of these public ids."""
+        return Echoes(
+            {key: kind for key, kind in self.messages.items() if messages.message_id(key) in ids},
+            tuple(key for key in self.summaries if summaries.public_id(key) in ids),
+            tuple(key for key in self.facts if facts.fact_id(key) in ids),
+        )
+
     def listed(self) -> tuple[Echo, ...]:
         """The echoes with their public ids."""
         return (

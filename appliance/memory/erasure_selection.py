@@ -39,6 +39,7 @@ class Selection:
         since, until: A time range in microseconds since 1970; messages without a time are not in it.
         everything: Without any of the others, the whole scope, with its facts and its sessions without messages.
         with_echoes: Also what else says it; see ``memory.echoes``.
+        echo_ids: Of that only what has these public ids; empty for all.
     """
 
     references: Sequence[str] = ()
@@ -51,6 +52,7 @@ class Selection:
     until: int | None = None
     everything: bool = False
     with_echoes: bool = False
+    echo_ids: Sequence[str] = ()
 
     @property
     def is_narrowed(self) -> bool:
@@ -106,7 +108,8 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
             values.append(bound)
     rows = _message_rows(db, " AND ".join(parts), values)
     # An address book has no messages: it goes when it is named alone.
-    only_source = selection == Selection(source=selection.source, with_echoes=selection.with_echoes)
+    named = replace(selection, with_echoes=False, echo_ids=())
+    only_source = named == Selection(source=selection.source)
     contacts = profiles.contacts_of_source(db, scope, selection.source) if only_source and selection.source else []
     if selection.source and not rows and not contacts:
         raise NotFound(
@@ -117,16 +120,16 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     missing = [*meant.missing, *([selection.author_name] if selection.author_name else [])]
     everything = not selection.is_narrowed
     echoes = Echoes() if everything else find_echoes(db, scope, [row.key for row in rows])
-    echo_facts: Collection[int] = ()
+    erased_echoes = Echoes()
     if selection.with_echoes:
-        rows += _message_rows(db, f"m.id IN {JSON_KEYS_SQL}", [json_keys(echoes.messages)])
-        echo_facts = echoes.facts
+        erased_echoes = echoes.only(selection.echo_ids) if selection.echo_ids else echoes
+        rows += _message_rows(db, f"m.id IN {JSON_KEYS_SQL}", [json_keys(erased_echoes.messages)])
     # The text of a document goes with the message that carries it.
     pages = documents.pages_of(db, [row.key for row in rows]).difference(row.key for row in rows)
     rows += _message_rows(db, f"m.id IN {JSON_KEYS_SQL}", [json_keys(pages)]) if pages else []
     keys = [row.key for row in rows]
     touched_sessions = {row.session for row in rows}
-    only_words = replace(selection, with_echoes=False) == Selection(query=selection.query)
+    only_words = named == Selection(query=selection.query)
     if only_words:  # what has the words and no message
         touched_sessions |= found.sessions
     remaining_sessions = _sessions_with_remaining(db, touched_sessions | named_sessions, keys)
@@ -136,7 +139,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     elif selection.references or selection.title:
         # A session goes with its last message, unless its messages were named one by one.
         emptied_sessions &= named_sessions
-    named_facts = {*echo_facts, *(found.facts if only_words else ())}
+    named_facts = {*erased_echoes.facts, *(found.facts if only_words else ())}
     facts = statements.facts_resting_on(db, keys) | named_facts
     return ErasurePreview(
         messages=tuple(sorted(keys)),
@@ -150,7 +153,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         found_in={place: len(found_keys.intersection(keys)) for place, found_keys in found.messages.items()},
         named_facts=tuple(sorted(named_facts)),
         echoes=echoes.listed(),
-        summaries=echoes.summaries if selection.with_echoes else (),
+        summaries=erased_echoes.summaries,
         found_elsewhere=_found_elsewhere(found, keys),
         contacts=tuple(contacts),
         authors=dict(written_as.most_common()),

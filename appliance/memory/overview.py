@@ -10,9 +10,10 @@ from appliance.errors import UsageError
 from appliance.paths import Home
 from appliance.store import chunks, generation_states, messages, overview, sessions
 from appliance.store.database import Database
-from appliance.types import Activity, FilterChoices, Message, Outline, Scope, WatchedFile
+from appliance.types import Activity, FilterChoices, ImportedFile, ImportedSession, Message, Outline, Scope, WatchedFile
 
 MAX_MESSAGES_PER_CALL = 500  # some screens full
+MAX_PAGE = 1_000
 
 
 class OverviewService:
@@ -66,9 +67,28 @@ class OverviewService:
         """See ``WatchedFilesRequest``."""
         return overview.files(self._database.read(), request.limit)
 
+    def imported_files(self, request: r.ImportedFilesRequest) -> list[ImportedFile]:
+        """See ``ImportedFilesRequest``."""
+        check_limit(request.limit)
+        return overview.imported_files(self._database.read(), request.path, request.limit)
+
+    def imported_sessions(self, request: r.ImportedSessionsRequest) -> list[ImportedSession]:
+        """See ``ImportedSessionsRequest``."""
+        check_limit(request.limit)
+        return overview.imported_sessions(self._database.read(), request.path, request.limit)
+
     def folders(self, request: r.FoldersRequest) -> list[str]:
         """See ``FoldersRequest``."""
         return [str(self._home.inbox), *map(str, self._watched_folders())]
 
     def _scope(self, user_id: str | None, namespace: str) -> Scope:
         return Scope(self._owner if user_id is None else user_id, namespace)
+
+
+def check_limit(limit: int) -> None:
+    """
+    Raises:
+        UsageError: A list can't have so many items.
+    """
+    if not 1 <= limit <= MAX_PAGE:
+        raise UsageError(f"The limit must be 1 to {MAX_PAGE:,}, not {limit}.")

@@ -76,10 +76,13 @@ if TYPE_CHECKING:
         AttachmentFileRequest,
         AttachmentRequest,
         DayRequest,
+        ImportedFilesRequest,
+        ImportedSessionsRequest,
         ListAttachmentsRequest,
         ListTagsRequest,
         MessageAttachmentsRequest,
         OnThisDayRequest,
+        StartPageRequest,
         StatisticsRequest,
         TagSessionRequest,
         TimelineRequest,
@@ -163,9 +166,9 @@ _MODULE_BY_NAME = {
             "ListWatchedFoldersRequest RemoveWatchedRequest RunJobsRequest WatchRequest"
         ),
         "overviews": (
-            "AttachmentFileRequest AttachmentRequest DayRequest ListAttachmentsRequest ListTagsRequest "
-            "MessageAttachmentsRequest OnThisDayRequest StatisticsRequest TagSessionRequest TimelineRequest "
-            "UntagSessionRequest"
+            "AttachmentFileRequest AttachmentRequest DayRequest ImportedFilesRequest ImportedSessionsRequest "
+            "ListAttachmentsRequest ListTagsRequest MessageAttachmentsRequest OnThisDayRequest "
+            "StartPageRequest StatisticsRequest TagSessionRequest TimelineRequest UntagSessionRequest"
         ),
         "people": (
             "ListPeopleRequest MeRequest MergePeopleRequest PersonRequest RenamePersonRequest SetMeRequest "
@@ -214,6 +217,8 @@ __all__ = [
     "ForecastReindexRequest",
     "ForgetRequest",
     "ImportanceRequest",
+    "ImportedFilesRequest",
+    "ImportedSessionsRequest",
     "IndexStatusRequest",
     "IngestRequest",
     "InteractiveUseRequest",
@@ -270,6 +275,7 @@ __all__ = [
     "SetStorageScopeRequest",
     "SetTtlRequest",
     "SplitPersonRequest",
+    "StartPageRequest",
     "StatisticsRequest",
     "StatusRequest",
     "SummaryRequest",

@@ -371,6 +371,8 @@ class PreviewErasureRequest(Request[ErasurePreview]):
         everything: All of the user's messages, if nothing else is named.
         with_echoes: Also near copies, answers that repeat it, and summaries and facts that say it, which the preview
             lists as ``echoes`` in any case.
+        echo_ids: With echoes, only those with these ids, as the preview names them; all by default. Other ids are
+            ignored.
         user_id: Whose memory; by default the configured user's.
         namespace: The namespace within that memory.
 
@@ -393,6 +395,7 @@ class PreviewErasureRequest(Request[ErasurePreview]):
     until: str | date | None = None
     everything: bool = False
     with_echoes: bool = False
+    echo_ids: Sequence[str] = ()
     user_id: str | None = None
     namespace: str = ""
 

@@ -1,4 +1,4 @@
-"""Requests for attachments, counts over time, what was said on this day, and tags."""
+"""Requests for attachments, counts over time, what was said on this day, the start page, and tags."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from appliance.types import (
     AttachmentKind,
     AttachmentPage,
     Contained,
+    ImportedFile,
+    ImportedSession,
     Role,
     SessionDay,
+    StartPage,
     Statistics,
     StatisticsUnit,
     TagCount,
@@ -120,6 +123,45 @@ class AttachmentFileRequest(Request[str]):
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedFilesRequest(Request[list[ImportedFile]]):
+    """List the files that messages were imported from, by whichever program, and what each gave. The latest read come
+    first. A document in a zip is a file of its own.
+
+    Args:
+        path: Only this file, or those in it if it is a zip or a folder.
+        limit: The most files.
+
+    Raises:
+        UsageError: The limit is invalid.
+    """
+
+    name: ClassVar[str] = "overview.imported_files"
+
+    path: str | None = None
+    _: KW_ONLY
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedSessionsRequest(Request[list[ImportedSession]]):
+    """List the sessions of which an imported file has messages, those with the most first.
+
+    Args:
+        path: The file, as ``ImportedFilesRequest`` names it, or a zip or a folder with such files.
+        limit: The most sessions.
+
+    Raises:
+        UsageError: The limit is invalid.
+    """
+
+    name: ClassVar[str] = "overview.imported_sessions"
+
+    path: str
+    _: KW_ONLY
+    limit: int = 200
+
+
+@dataclass(frozen=True, slots=True)
 class StatisticsRequest(FilteredRequest[Statistics]):
     """Count messages by time, person or source.
 
@@ -204,6 +246,29 @@ class DayRequest(Request[list[SessionDay]]):
     authors: Sequence[str] | None = None
     tags: Sequence[str] | None = None
     limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class StartPageRequest(Request[StartPage]):
+    """Read what is worth a look before anything is searched for: the latest conversations, what was said on this day of
+    earlier years, pinned messages, what waits for the person, and example searches. Facts and people are those that
+    have been derived so far.
+
+    Args:
+        user_id: Whose; by default the configured user's.
+        namespace: The namespace within that user's memory.
+        limit: The most conversations, days and pinned messages of each list.
+
+    Raises:
+        UsageError: The limit is invalid.
+    """
+
+    name: ClassVar[str] = "overview.start_page"
+
+    user_id: str | None = None
+    namespace: str = ""
+    _: KW_ONLY
+    limit: int = 8
 
 
 @dataclass(frozen=True, slots=True)

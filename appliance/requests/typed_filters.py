@@ -20,7 +20,7 @@ _FIELDS = {
 
 _TOKEN = re.compile(rf'(?:^|(?<=\s))({"|".join(FILTER_NAMES)}):("[^"]*"|\S+)(?=\s|$)')
 
-_YEAR_OR_MONTH = re.compile(r"\d{4}(?:-(?:0[1-9]|1[0-2]))?")
+_YEAR_OR_MONTH = re.compile(r"(?!0000)\d{4}(?:-(?:0[1-9]|1[0-2]))?")
 
 
 @dataclass(frozen=True, slots=True)

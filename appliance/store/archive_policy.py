@@ -10,7 +10,7 @@ from appliance.store import sessions
 from appliance.store.branches import SqlCondition
 from appliance.store.generation_states import ACTIVE_SQL
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys
-from appliance.types import RetentionRule
+from appliance.types import RetentionRule, Scope
 
 DAY = 86_400_000_000
 """A day in microseconds."""
@@ -78,6 +78,27 @@ def count_candidates(db: sqlite3.Connection, policy: ArchivePolicy, now: int) ->
     return fetch_int(db, f"SELECT count(*) {_FROM} WHERE {where}", values)
 
 
+def sessions_due_within(db: sqlite3.Connection, policy: ArchivePolicy, now: int, days: int, scope: Scope) -> list[int]:
+    """Return the sessions of a scope with messages that become old enough to be archived within so many days, the
+    latest first. What was old enough when it was imported is not among them."""
+    later = now + days * DAY
+    where, values = _condition(policy, now)
+    where_later, values_later = _condition(policy, later)
+    ages = {policy.days, *(rule.days for rule in rules(db) if rule.days is not None)}
+    found: set[int] = set()
+    for age in ages:
+        # CROSS JOIN makes SQLite look into each session at that time only, by an index.
+        rows = db.execute(
+            "SELECT DISTINCT s.id FROM session s CROSS JOIN message m"
+            f" ON m.session_id = s.id AND m.order_at >= ? AND m.order_at < ?{_JOINS}"
+            f" WHERE s.user_id = ? AND s.namespace = ? AND {where_later} AND NOT ({where})",
+            (now - age * DAY, later - age * DAY, scope.user_id, scope.namespace, *values_later, *values),
+        )
+        found.update(key for (key,) in rows)
+    order = f"SELECT s.id FROM session s WHERE s.id IN {JSON_KEYS_SQL} ORDER BY {_LAST_SQL} DESC, s.id DESC"
+    return [key for (key,) in db.execute(order, (json_keys(found),))]
+
+
 def sample_texts(db: sqlite3.Connection, policy: ArchivePolicy, now: int, limit: int) -> list[str]:
     """Return up to ``limit`` texts of messages that may be archived, spread evenly."""
     where, values = _condition(policy, now)
@@ -88,11 +109,12 @@ def sample_texts(db: sqlite3.Connection, policy: ArchivePolicy, now: int, limit:
 
 _SAID = "coalesce(m.at, m.added_at)"
 
-_FROM = (
-    " FROM message m JOIN session s ON s.id = m.session_id LEFT JOIN recalled r ON r.message_id = m.id"
+_JOINS = (
+    " LEFT JOIN recalled r ON r.message_id = m.id"
     " LEFT JOIN retention of_session ON of_session.session_id = s.id"
     " LEFT JOIN retention of_source ON of_source.source = s.format"
 )
+_FROM = f" FROM message m JOIN session s ON s.id = m.session_id{_JOINS}"
 
 _LAST_SQL = "(SELECT l.order_at FROM message l WHERE l.session_id = s.id ORDER BY l.order_at DESC LIMIT 1)"
 

@@ -194,6 +194,17 @@ def count_held(db: sqlite3.Connection) -> int:
     return fetch_int(db, "SELECT count(*) FROM fact WHERE state = 'held'")
 
 
+def count_reviews(db: sqlite3.Connection, scope: Scope) -> int:
+    """Return the number of statements that wait for the person's decision."""
+    return fetch_int(
+        db,
+        "SELECT count(*) FROM fact f WHERE f.user_id = ? AND f.namespace = ? AND f.state = 'review' AND (f.decided"
+        " OR EXISTS (SELECT 1 FROM fact_evidence e JOIN message m ON m.id = e.message_id"
+        f" JOIN session s ON s.id = m.session_id WHERE e.fact_id = f.id AND {NOT_EXPIRED}))",
+        (scope.user_id, scope.namespace, now()),
+    )
+
+
 def query(
     db: sqlite3.Connection,
     scope: Scope,

@@ -9,10 +9,11 @@ from typing import Any
 
 from appliance.store import branches
 from appliance.store.messages import message_id
+from appliance.store.sessions import public_id
 from appliance.store.visibility import NOT_EXPIRED
 from appliance.store.watched_files import NAMED_SQL
 from appliance.timestamps import iso_from_microseconds, now
-from appliance.types import Activity, FilterChoices, Outline, Scope, WatchedFile
+from appliance.types import Activity, FilterChoices, ImportedFile, ImportedSession, Outline, Scope, WatchedFile
 
 LINE_CHARACTERS = 72
 """The width by which ``Outline.lines`` estimates the height of a text; screens correct it when they draw the text."""
@@ -80,3 +81,47 @@ def files(db: sqlite3.Connection, limit: int) -> list[WatchedFile]:
         read_at = None if read_at is None else iso_from_microseconds(read_at)
         found.append(WatchedFile(path, root, size, state, reason, read_at))
     return found
+
+
+# A path, or that of a file in a zip or a folder: paths that begin with "path/", which is the range to "path0".
+_IN_FILE_SQL = "(f.path = :path OR (f.path > :path || '/' AND f.path < :path || '0'))"
+
+
+def imported_files(db: sqlite3.Connection, path: str | None, limit: int) -> list[ImportedFile]:
+    """Return up to ``limit`` files that were imported, the latest read first; with ``path`` only this file, or those in
+    this zip or folder."""
+    rows = db.execute(
+        "SELECT f.path, f.format, f.bytes, f.first_at, f.last_at,"
+        " (SELECT count(*) FROM source_session l WHERE l.source_id = f.id),"
+        # By way of the sessions, because there is no index of messages by source.
+        " (SELECT count(*) FROM source_session l JOIN message m ON m.session_id = l.session_id"
+        "  WHERE l.source_id = f.id AND m.source_id = f.id)"
+        f" FROM (SELECT * FROM source f WHERE {'1' if path is None else _IN_FILE_SQL}"
+        "  ORDER BY last_at DESC, id DESC LIMIT :limit) f ORDER BY f.last_at DESC, f.id DESC",
+        {"path": path, "limit": limit},
+    )
+    return [
+        ImportedFile(
+            name, format, size, iso_from_microseconds(first_at), iso_from_microseconds(last_at), sessions, messages
+        )
+        for name, format, size, first_at, last_at, sessions, messages in rows
+    ]
+
+
+def imported_sessions(db: sqlite3.Connection, path: str, limit: int) -> list[ImportedSession]:
+    """Return up to ``limit`` sessions of which a file, or one in a zip or a folder, has messages."""
+    rows = db.execute(
+        "SELECT s.id, s.title, s.user_id, count(m.id), min(m.at), max(m.at) FROM source f"
+        " JOIN source_session l ON l.source_id = f.id JOIN session s ON s.id = l.session_id"
+        " LEFT JOIN message m ON m.session_id = s.id AND m.source_id = f.id"
+        f" WHERE {_IN_FILE_SQL} AND {NOT_EXPIRED.replace('?', ':now')}"
+        " GROUP BY s.id ORDER BY count(m.id) DESC, s.id LIMIT :limit",
+        {"path": path, "limit": limit, "now": now()},
+    )
+    return [
+        ImportedSession(
+            public_id(key), title, user, count,
+            *(None if at is None else iso_from_microseconds(at) for at in (first_at, last_at)),
+        )
+        for key, title, user, count, first_at, last_at in rows
+    ]  # fmt: skip

@@ -17,6 +17,7 @@ import msgspec
 from appliance.store import identities
 from appliance.store.lexical import fold, fold_marks, has_as_words
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, to_json
+from appliance.store.visibility import NOT_EXPIRED
 from appliance.timestamps import now
 from appliance.types import Identity, Scope
 
@@ -142,6 +143,17 @@ def me(db: sqlite3.Connection, scope: Scope) -> int | None:
     query = "SELECT id FROM person WHERE user_id = ? AND namespace = ? AND me = 1"
     row = db.execute(query, (scope.user_id, scope.namespace)).fetchone()
     return None if row is None else int(row[0])
+
+
+def writers(db: sqlite3.Connection, scope: Scope) -> set[int]:
+    """Return the people who wrote in a session that has not expired, and the one whose memory it is."""
+    rows = db.execute(
+        "SELECT DISTINCT a.person_id FROM session_author a JOIN session s ON s.id = a.session_id"
+        f" WHERE s.user_id = ? AND s.namespace = ? AND {NOT_EXPIRED} AND a.person_id IS NOT NULL",
+        (scope.user_id, scope.namespace, now()),
+    )
+    own = me(db, scope)
+    return {key for (key,) in rows} | ({own} if own is not None else set())
 
 
 def own_authors(db: sqlite3.Connection, sessions: Iterable[int]) -> dict[tuple[int, str], bool]:

@@ -37,7 +37,7 @@ _MESSAGES_SQL = "message m JOIN session s ON s.id = m.session_id"
 _AUTHORS_SQL = " LEFT JOIN session_author a ON a.session_id = m.session_id AND a.author = m.author"
 _TAGS_SQL = " LEFT JOIN session_tag t ON t.session_id = s.id"
 
-_UNITS: Mapping[StatisticsUnit, str] = {
+UNIT_SQL: Mapping[StatisticsUnit, str] = {
     "year": _local("%Y"),
     "month": _local("%Y-%m"),
     "day": _local("%Y-%m-%d"),
@@ -57,14 +57,14 @@ _DAY_OF_ANY_ZONE = timedelta(hours=36)
 
 _BY_COUNT = {"author", "source", "session", "tag"}
 
-UNITS: Sequence[StatisticsUnit] = tuple(_UNITS)
+UNITS: Sequence[StatisticsUnit] = tuple(UNIT_SQL)
 
 
 def statistics(db: sqlite3.Connection, filters: Filters, by: Sequence[StatisticsUnit]) -> Statistics:
     """Count the messages that pass the filters, by one or two units. A person counts as one author under all names."""
     condition, values = filter_conditions(filters)
     me = people.me(db, filters.scope)
-    columns = [_UNITS[unit].replace("{me}", "NULL" if me is None else str(me)) for unit in by]
+    columns = [UNIT_SQL[unit].replace("{me}", "NULL" if me is None else str(me)) for unit in by]
     tables = _MESSAGES_SQL + (_TAGS_SQL if "tag" in by else "") + (_AUTHORS_SQL if "author" in by else "")
     grouped = ", ".join(str(number) for number in range(1, len(columns) + 1))
     rows = db.execute(
@@ -116,8 +116,8 @@ def on_this_day(db: sqlite3.Connection, filters: Filters, day: date, limit: int)
     """Return what was said on a day in earlier years, by session, with up to ``limit`` messages each."""
     condition, values = filter_conditions(filters)
     rows = db.execute(
-        f"SELECT {_UNITS['day']}, m.session_id, m.id FROM {_MESSAGES_SQL}"
-        f" WHERE {condition} AND {_local('%m-%d')} = ? AND {_UNITS['day']} < ?"
+        f"SELECT {UNIT_SQL['day']}, m.session_id, m.id FROM {_MESSAGES_SQL}"
+        f" WHERE {condition} AND {_local('%m-%d')} = ? AND {UNIT_SQL['day']} < ?"
         " ORDER BY m.order_at, m.position, m.id",
         (*values, f"{day:%m-%d}", day.isoformat()),
     ).fetchall()
@@ -145,7 +145,7 @@ def said_on(db: sqlite3.Connection, filters: Filters, day: date, limit: int) -> 
     near = [int((noon + step).timestamp() * 1_000_000) for step in (-_DAY_OF_ANY_ZONE, _DAY_OF_ANY_ZONE)]
     rows = db.execute(
         f"SELECT m.session_id, m.id, m.sent_at FROM {_MESSAGES_SQL}"
-        f" WHERE m.at BETWEEN ? AND ? AND {condition} AND {_UNITS['day']} = ?"
+        f" WHERE m.at BETWEEN ? AND ? AND {condition} AND {UNIT_SQL['day']} = ?"
         " ORDER BY m.order_at, m.position, m.id",
         (*near, *values, day.isoformat()),
     ).fetchall()
@@ -170,7 +170,7 @@ def said_on(db: sqlite3.Connection, filters: Filters, day: date, limit: int) -> 
 def timeline(db: sqlite3.Connection, filters: Filters, limit: int) -> list[TimelineMonth]:
     """Return the months of the messages that pass the filters, with up to ``limit`` important messages each."""
     condition, values = filter_conditions(filters)
-    month = _UNITS["month"]
+    month = UNIT_SQL["month"]
     rows = db.execute(
         f"SELECT {month}, count(*), count(DISTINCT m.session_id) FROM {_MESSAGES_SQL} WHERE {condition}"
         " GROUP BY 1 ORDER BY 1",

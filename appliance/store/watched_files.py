@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from appliance.store import tombstones
+from appliance.store.sql import placeholders
 from appliance.timestamps import now
 from appliance.types import Scope
 
@@ -154,6 +155,19 @@ def delete_queued(tx: sqlite3.Connection, path: Path) -> None:
 def counts(db: sqlite3.Connection) -> dict[str, int]:
     """Return the number of files in each state."""
     return dict(db.execute("SELECT state, count(*) FROM file GROUP BY state ORDER BY state"))
+
+
+def recent_counts(db: sqlite3.Connection, scope: Scope, owner: str, since: int) -> tuple[int, int]:
+    """Return how many files of a scope were read, completely or in part, since a time (microseconds), and how many
+    could not be read completely at all. ``owner`` is the configured user, whose files name no user."""
+    owners = [f"{scope.user_id} {scope.namespace}", *([""] if scope == Scope(owner) else [])]
+    read, failed = db.execute(
+        "SELECT coalesce(sum(state IN ('read', 'partial') AND read_at >= ?), 0),"
+        f" coalesce(sum(state IN ('failed', 'partial')), 0) FROM file WHERE {NAMED_SQL}"
+        f" AND owner IN ({placeholders(owners)})",
+        (since, *owners),
+    ).fetchone()
+    return read, failed
 
 
 def failures(db: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:

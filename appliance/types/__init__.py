@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from appliance.types.overview import (
         Activity,
         FilterChoices,
+        ImportedFile,
+        ImportedSession,
         MessageMatches,
         Outline,
         Owner,
@@ -92,6 +94,7 @@ if TYPE_CHECKING:
         WhyNot,
     )
     from appliance.types.secrets import SecretMark, SecretPolicy, SecretScan
+    from appliance.types.start_page import RecentSession, StartPage, Waiting
     from appliance.types.statistics import (
         Anniversary,
         SessionDay,
@@ -147,7 +150,10 @@ _MODULE_BY_NAME = {
         "documents": "DocumentPage PageText document_page",
         "erasure": "Echo EchoKind ErasurePreview ErasureReport Receipt",
         "index": "IndexStatus",
-        "overview": "Activity FilterChoices MessageMatches Outline Owner ReindexForecast TagCount WatchedFile",
+        "overview": (
+            "Activity FilterChoices ImportedFile ImportedSession MessageMatches Outline Owner ReindexForecast "
+            "TagCount WatchedFile"
+        ),
         "people": (
             "Identity IdentityKind PeopleChange PeopleList Person PersonConversation PersonDetails "
             "PersonProposal PersonSource RecalledMessage"
@@ -159,6 +165,7 @@ _MODULE_BY_NAME = {
         ),
         "search": "Context ContextItem Dropped Filters Hit Hits Layer SessionPart Source SummaryHit WhyNot",
         "secrets": "SecretMark SecretPolicy SecretScan",
+        "start_page": "RecentSession StartPage Waiting",
         "statistics": "Anniversary SessionDay Statistics StatisticsRow StatisticsUnit TimelineMonth",
         "stored": (
             "Event Fact Importance Message MessageVersion Quote RemovalResult SessionInfo SessionPage Summary Window"
@@ -220,6 +227,8 @@ __all__ = [
     "Identity",
     "IdentityKind",
     "Importance",
+    "ImportedFile",
+    "ImportedSession",
     "IndexStatus",
     "IngestReport",
     "InputProblem",
@@ -255,6 +264,7 @@ __all__ = [
     "Quote",
     "RecalledMessage",
     "Receipt",
+    "RecentSession",
     "Record",
     "RecoveryReport",
     "ReindexForecast",
@@ -274,6 +284,7 @@ __all__ = [
     "SessionRecord",
     "Source",
     "SourceCoverage",
+    "StartPage",
     "StateRecord",
     "Statistics",
     "StatisticsRow",
@@ -286,6 +297,7 @@ __all__ = [
     "TimeOf",
     "TimelineMonth",
     "VerifyReport",
+    "Waiting",
     "WatchChange",
     "WatchEvent",
     "WatchedFile",

@@ -1,4 +1,4 @@
-"""Labels: what the parts of a score and the kinds of facts are called on the screen."""
+"""Labels: what the parts of a score, the kinds of facts and what waits are called."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from appliance.types import FactKind
+    from appliance.types import FactKind, Waiting
 
 FEATURE_LABELS: Mapping[str, str] = {
     "dense": "meaning",
@@ -60,3 +60,18 @@ FACT_KIND_HEADINGS: Mapping[FactKind, str] = {
     "preference": "Likes and preferences",
 }
 """Headings of the kinds of facts, in the order of a profile."""
+
+
+def waiting_labels(waiting: Waiting) -> dict[str, str]:
+    """What waits for the person, in words, by what is waited for: the names are "contradictions", "proposals",
+    "failed", "read" and "archived"."""
+    counts = {
+        "contradictions": (waiting.contradictions, "contradiction{} to settle"),
+        "proposals": (waiting.proposals, "pair{} of names that may be one person"),
+        "failed": (waiting.files_failed, "file{} that could not be read"),
+        "read": (waiting.files_read, "file{} read since yesterday"),
+        "archived": (waiting.archived_soon_count, "conversation{} about to be archived"),
+    }
+    return {
+        name: f"{count:,} {words.format('' if count == 1 else 's')}" for name, (count, words) in counts.items() if count
+    }

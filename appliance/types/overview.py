@@ -78,6 +78,34 @@ class WatchedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedFile:
+    """A file that was imported, or a document in a zip, and what the memory has from it. ``size`` is in bytes,
+    ``first_read_at`` and ``read_at`` (the latest time) are ISO 8601. ``sessions`` counts those of which the file has
+    messages, ``messages`` those that were stored from it: what was known from another file counts there."""
+
+    path: str
+    format: str
+    size: int
+    first_read_at: str
+    read_at: str
+    sessions: int
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedSession:
+    """A session of which an imported file has messages. ``messages`` counts those that were stored from the file,
+    ``first_at`` and ``last_at`` are the times of the first and last of them, ISO 8601 or None."""
+
+    session_id: str
+    title: str | None
+    user_id: str
+    messages: int
+    first_at: str | None
+    last_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Owner:
     """The process that owns a home, and what it does ("appliance watch"). ``socket`` is the Unix socket at which it
     answers other programs; None for a daemon, which names it in ``daemon.json``, and for an owner that can't listen."""

@@ -86,6 +86,9 @@ def test_over_http_each_sees_their_own(memory: Appliance, tmp_path: Path) -> Non
         assert [hit["message_id"] for hit in http.post("/v1/search", json=body).json()["hits"]] == ["m3"]
         assert http.get("/v1/stats", params={"by": ["author"]}).json()["messages"] == 4
         assert len(http.get("/v1/on-this-day", params={"day": "2026-03-05"}).json()["days"]) == 1
+        start = http.get("/v1/start-page", params={"limit": 1}).json()
+        assert (start["sessions"], start["recent"][0]["session"]["id"]) == (1, "s1")
+        assert http.get("/v1/start-page", params={"limit": 0}).status_code == 422
         assert http.delete("/v1/sessions/s1/tags/garden").json() == {"tags": []}
         assert http.get("/v1/stats", params={"by": ["mood"]}).status_code == 422
     with calling(app, given(memory, "tablet", user_id="eve")) as http:
@@ -94,6 +97,7 @@ def test_over_http_each_sees_their_own(memory: Appliance, tmp_path: Path) -> Non
         assert http.get("/v1/tags").json() == {"tags": [{"tag": "secret", "sessions": 1}]}
         assert http.get("/v1/stats").json()["messages"] == 1
         assert http.get("/v1/attachments", params={"user_id": "me"}).status_code == 403
+        assert http.get("/v1/start-page").status_code == 403
         assert http.get("/v1/attachments", params={"session_id": "s1"}).status_code == 404
         assert http.post("/v1/sessions/s1/tags", json={"tags": ["x"]}).status_code == 404
         memory.sessions.get("e").set_storage_scope("none")

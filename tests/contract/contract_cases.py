@@ -185,6 +185,9 @@ CASES: Sequence[Case] = (
     case("activity", r.ActivityRequest()),
     case("files", r.WatchedFilesRequest(limit=5)),
     case("folders", r.FoldersRequest()),
+    case("imported files", r.ImportedFilesRequest(limit=5)),
+    case("too many imported files", r.ImportedFilesRequest(limit=5_000)),
+    case("imported sessions", lambda folder, done: r.ImportedSessionsRequest(done["imported files"][0].path)),
     case("attachments", r.ListAttachmentsRequest(["image"], limit=5)),
     case("attachments of a kind", r.ListAttachmentsRequest(["smell"])),  # type: ignore[list-item]
     case("files of a message", lambda folder, done: r.MessageAttachmentsRequest(done["attachments"][0].message_id)),
@@ -196,6 +199,8 @@ CASES: Sequence[Case] = (
     case("statistics badly", r.StatisticsRequest(["mood"])),  # type: ignore[list-item]
     case("on this day", r.OnThisDayRequest("2027-02-06")),
     case("on no day", r.OnThisDayRequest("someday")),
+    case("start page", r.StartPageRequest(limit=2)),
+    case("start page of nothing", r.StartPageRequest(limit=0)),
     case("day", r.DayRequest("2026-02-06", limit=1)),
     case("no day", r.DayRequest("someday")),
     case("timeline", r.TimelineRequest(limit=1)),

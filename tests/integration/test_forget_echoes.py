@@ -35,6 +35,27 @@ def test_an_answer_that_repeats_it_is_offered_and_erased(memory: Appliance, home
     assert not memory.verify().problems
 
 
+def test_single_echoes_are_chosen_by_their_ids(memory: Appliance) -> None:
+    session = memory.sessions.create()
+    said = session.add("user", KEYS)
+    answer = session.add("assistant", "Saved: spare keys with Mrs. Aydın. Anything else?")
+    copied = memory.sessions.create().add("user", f"{KEYS}!")
+    (fact,) = memory.facts.add(attribute="spare keys", value="with Mrs. Aydın, the spare keys")
+    offered = memory.erasure.preview(said.id)
+    assert {echo.id for echo in offered.echoes} == {answer.id, copied.id, fact.id}
+
+    def erased(*ids: str) -> tuple[set[str], int]:
+        preview = memory.erasure.preview(said.id, with_echoes=True, echo_ids=ids)
+        assert preview.echoes == offered.echoes, "all are still listed"
+        return {f"m{key}" for key in preview.messages}, len(preview.named_facts)
+
+    assert erased() == ({said.id, answer.id, copied.id}, 1)
+    assert erased(copied.id) == ({said.id, copied.id}, 0)
+    assert erased(fact.id) == ({said.id}, 1)
+    assert erased("m9999") == ({said.id}, 0)
+    assert memory.erasure.preview(said.id, echo_ids=[copied.id]) == offered, "without echoes it means nothing"
+
+
 def test_near_copies_elsewhere_are_offered(memory: Appliance) -> None:
     said = memory.sessions.create().add("user", KEYS)
     memory.embed_pending()

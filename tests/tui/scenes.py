@@ -18,6 +18,7 @@ from textual.widgets import Input
 
 from appliance import Appliance
 from appliance_tui.app import DAEMON_LOST_MESSAGE, ApplianceApp
+from appliance_tui.screens.context import ContextScreen
 from appliance_tui.widgets.rows import RowList
 from appliance_tui.widgets.search_line import SearchInput
 
@@ -46,6 +47,11 @@ async def why(app: ApplianceApp, pilot: Pilot[None]) -> None:
 
 async def help(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await pilot.press("escape", "question_mark")
+
+
+async def going(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    await pilot.press("escape", "colon", *"ana")
+    await until(pilot, lambda: getattr(app.screen, "_listed_text", "") == "ana")
 
 
 async def choosing(app: ApplianceApp, pilot: Pilot[None]) -> None:
@@ -155,6 +161,33 @@ async def forgetting(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await still(app, pilot)
 
 
+async def repeats(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """What is to be forgotten, and what else says it."""
+    await begun(app, pilot)
+    app.action_forget()
+    await until(pilot, lambda: app.screen.query("#forget-words"))
+    app.screen.query_one("#forget-words", Input).value = "My deadline for the ledger"
+    await until(pilot, lambda: "May still say it" in words(app))
+    await still(app, pilot)
+
+
+def changed(*budgets: tuple[int, str]) -> Scene:
+    """A context after its budget has changed, to some numbers of tokens with what the screen then says."""
+
+    async def go(app: ApplianceApp, pilot: Pilot[None]) -> None:
+        await context(app, pilot)
+        screen = app.screen
+        assert isinstance(screen, ContextScreen)
+        for budget, mark in budgets:
+            screen.options = replace(screen.options, budget=budget)
+            await until(pilot, lambda mark=mark: mark in words(app))  # type: ignore[misc]
+        assert screen._change_timer is not None
+        screen._change_timer.pause()  # the moment lasts as long as it is looked at
+        await still(app, pilot)
+
+    return go
+
+
 async def vitals(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await begun(app, pilot)
     memory = app.memory_worker.memory()
@@ -240,11 +273,13 @@ def then(scene: Scene, *keys: str) -> Scene:
 SCENES: dict[str, Scene] = {
     "recall-begun": begun,
     "recall-found": searched,
+    "recall-start": then(begun, "down", "down"),
     "recall-narrowed": narrowed,
     "recall-gone": gone,
     "why": why,
     "help": help,
     "choosing": choosing,
+    "going": going,
     "welcome": welcome,
     "conversations": of("f2"),
     "reading": reading,
@@ -272,6 +307,14 @@ SCENES: dict[str, Scene] = {
     "import": then(of("f5"), "a"),
     "proposals": then(of("f7"), "2"),
 }
+
+
+MOMENTS: dict[str, Scene] = {
+    "repeats": repeats,
+    "context-smaller": changed((60, "dropped out")),
+    "context-larger": changed((60, "dropped out"), (8_000, "came in")),
+}
+"""Scenes that are looked at for what they say, and not drawn."""
 
 
 def about_herself(memory: Appliance) -> None:

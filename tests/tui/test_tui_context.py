@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from screens import until
@@ -16,9 +16,10 @@ from textual.widgets import Input, Static
 from appliance import Appliance
 from appliance.context import render
 from appliance.context import shares as engine_shares
-from appliance.types import Context
+from appliance.types import Context, ContextItem, Dropped, Layer
 from appliance_tui.app import ApplianceApp
 from appliance_tui.budget_shares import BUDGET_STEPS, PRESETS, adjust_share, next_budget, preset_shares
+from appliance_tui.context_changes import GONE_REASON, ContextChange, compare_contexts
 from appliance_tui.screens import context as context_module
 from appliance_tui.screens.context import ContextScreen
 from appliance_tui.screens.session_picker import SessionPickerScreen
@@ -27,6 +28,7 @@ from appliance_tui.widgets.prompt_view import LAYER_BY_HEADING, PromptView, prom
 from appliance_tui.widgets.rows import RowList
 from tests.waits import PATIENCE
 
+Row = TypeVar("Row", bound=layers.LayerRow)
 Body = Callable[[Pilot[None], ContextScreen], Awaitable[None]]
 
 
@@ -61,6 +63,14 @@ def shown(pilot: Pilot[None]) -> Context | None:
 
 def rows(screen: ContextScreen) -> RowList[layers.LayerRow]:
     return screen.query_one("#layers", RowList)
+
+
+def note(screen: ContextScreen) -> str:
+    return str(screen.query_one("#context-note", Static).render())
+
+
+def included(context: Context) -> list[str]:
+    return [item.message_id for layer in context.layers for item in layer.items]
 
 
 async def say(pilot: Pilot[None], words: str) -> Context:
@@ -219,24 +229,123 @@ def test_enter_opens_the_message_in_its_conversation(
     run(memory, body)
 
 
-def test_what_was_left_out_stands_there_with_its_words_and_the_reason(memory: Appliance) -> None:
+@pytest.fixture
+def gardens(memory: Appliance) -> None:
+    """A conversation of which a small budget holds a part."""
     session = memory.sessions.create(title="Long")
     for number in range(30):
         session.add("user", f"Note {number} on gardens: " + "roses need water and patience. " * 12)
     memory.embed_pending()
 
+
+async def with_budget(pilot: Pilot[None], screen: ContextScreen, budget: int) -> Context:
+    screen.options = replace(screen.options, budget=budget)
+    await until(pilot, lambda: (there := shown(pilot)) is not None and there.budget == budget)
+    there = shown(pilot)
+    assert there is not None
+    return there
+
+
+def of_kind(screen: ContextScreen, kind: type[Row]) -> list[Row]:
+    return [row for row in rows(screen).items if isinstance(row, kind)]
+
+
+def test_what_was_left_out_is_a_row_for_each_reason_and_unfolds(memory: Appliance, gardens: None) -> None:
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         await say(pilot, "gardens roses")
-        screen.options = replace(screen.options, budget=250)
-        await until(pilot, lambda: (there := shown(pilot)) is not None and there.budget == 250)
-        left = [row for row in rows(screen).items if isinstance(row, layers.DroppedEntry)]
-        there = shown(pilot)
-        assert there is not None
-        assert [row.dropped for row in left] == list(there.dropped)
-        assert left[0].message is not None
-        line = layers.render_row(left[0], 120).plain
-        assert left[0].dropped.reason in line
-        assert "on gardens" in line
+        there = await with_budget(pilot, screen, 250)
+        group = of_kind(screen, layers.DroppedGroup)[0]
+        expected = [one for one in there.dropped if one.reason == group.reason]
+        assert group.count == len(expected) > 1
+        assert all(row.dropped.reason != group.reason for row in of_kind(screen, layers.DroppedEntry))
+        line = layers.render_row(group, 120).plain
+        assert group.reason in line and str(group.count) in line
+        await pilot.press("escape")
+        rows(screen).mark(layers.row_key(group))
+        await pilot.press("enter")
+        entries = [row for row in of_kind(screen, layers.DroppedEntry) if row.in_group]
+        assert [row.dropped for row in entries] == expected
+        assert entries[0].message is not None
+        assert "on gardens" in layers.render_row(entries[0], 120).plain
+        await pilot.press("enter")
+        assert not [row for row in of_kind(screen, layers.DroppedEntry) if row.in_group]
+
+    run(memory, body)
+
+
+def test_what_a_budget_drops_and_lets_in_is_marked_with_its_reason(memory: Appliance, gardens: None) -> None:
+    async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
+        await say(pilot, "gardens roses")
+        assert not of_kind(screen, layers.RemovedEntry)  # another message is no change of the budget
+        large = await with_budget(pilot, screen, 2_000)
+        small = await with_budget(pilot, screen, 500)
+        removed = of_kind(screen, layers.RemovedEntry)
+        gone = {id for id in included(large) if id not in included(small)}
+        assert {row.removed.item.message_id for row in removed} == gone != set()
+        reasons = {one.message_id: one.reason for one in small.dropped}
+        assert [row.removed.reason for row in removed] == [
+            reasons.get(row.removed.item.message_id, GONE_REASON) for row in removed
+        ]
+        line = layers.render_row(removed[0], 120).plain
+        assert line.startswith(f"−{removed[0].removed.item.message_id}") and removed[0].removed.reason in line
+        assert f"{len(removed)} dropped out" in note(screen)
+        screen._schedule_build(0)  # as when something else changes in the memory
+        await until(pilot, lambda: shown(pilot) is not small)
+        assert of_kind(screen, layers.RemovedEntry) == removed
+        await with_budget(pilot, screen, 2_000)
+        came_in = [row for row in of_kind(screen, layers.LayerEntry) if row.came_in is not None]
+        assert {row.item.message_id for row in came_in} == gone
+        assert layers.render_row(came_in[0], 120).plain.startswith(f"+{came_in[0].item.message_id}")
+        assert f"{len(gone)} came in" in note(screen)
+        prompt = screen.query_one(PromptView)
+        first = next(line for line in prompt._lines if line.item == came_in[0].item.message_id and line.is_first)
+        assert prompt._content(first, 80, False).plain.startswith("+ ")
+
+    run(memory, body)
+
+
+@pytest.mark.slow
+def test_the_marks_of_a_change_go_by_themselves(
+    memory: Appliance, gardens: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context_module, "CHANGE_SECONDS", 0.01)
+    seen: list[ContextChange] = []
+    mark = ContextScreen._show_change
+    monkeypatch.setattr(ContextScreen, "_show_change", lambda self, change: (seen.append(change), mark(self, change)))
+
+    async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
+        await say(pilot, "gardens roses")
+        await with_budget(pilot, screen, 500)
+        await until(pilot, lambda: any(seen) and not seen[-1])
+        assert not of_kind(screen, layers.RemovedEntry) and "dropped out" not in note(screen)
+
+    run(memory, body)
+
+
+def test_before_anything_is_typed_the_screen_explains_itself_with_an_example(memory: Appliance, talk: str) -> None:
+    async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
+        explanation = screen.query_one("#context-empty", Static)
+        await until(pilot, lambda: explanation.display)
+        example = "What did we say about “Moving”?"
+        assert example in str(explanation.render()) and "word for word" in str(explanation.render())
+        assert not screen.query_one(PromptView).display
+        assert "o200k" not in str(screen.query_one("#context-options", Static).render())
+        await pilot.press("right")
+        await until(pilot, lambda: (there := shown(pilot)) is not None and there.query == example)
+        assert screen.query_one(PromptView).display and not explanation.display
+        await pilot.press("right", "left", "x")
+        assert screen.query_one("#context-query", Input).value == "What did we say about “Moving”x?"
+
+    run(memory, body, (80, 24))
+
+
+@pytest.mark.slow
+def test_the_empty_state_of_an_empty_memory_says_where_to_begin(memory: Appliance) -> None:
+    async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
+        explanation = screen.query_one("#context-empty", Static)
+        await until(pilot, lambda: "F5 imports some" in str(explanation.render()))
+        await pilot.press("right")
+        assert screen.query_one("#context-query", Input).value == ""
 
     run(memory, body)
 
@@ -270,6 +379,8 @@ def test_a_resize_while_the_prompt_is_made_breaks_it_to_the_new_width(
 
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         view = screen.query_one(PromptView)
+        await say(pilot, "Eva")
+        await until(pilot, lambda: view._wrapped_width == view.text_width > 1)
         monkeypatch.setattr(context_module, "_load_answer", load_slowly)
         screen.query_one("#context-query", Input).value = "Lisbon"
         await until(pilot, made.is_set)
@@ -339,3 +450,22 @@ def test_each_line_of_a_prompt_belongs_to_its_layer() -> None:
     assert found[5][:2] == found[6][:2] == ("retrieved", "m7")
     assert found[-1][:2] == ("recent", "m9")
     assert prompt_lines("", 80) == []
+
+
+def test_items_that_dropped_out_are_named_in_their_place() -> None:
+    def item(id: str) -> ContextItem:
+        return ContextItem(id, f"text of {id}", 3, "full", {})
+
+    def context(ids: str, dropped: dict[str, str]) -> Context:
+        return Context(
+            query="q", budget=100, tokens=9, encoding="", layers=(Layer("retrieved", 9, tuple(map(item, ids))),),
+            messages=(), text="", dropped=tuple(Dropped(*one) for one in dropped.items()),
+        )  # fmt: skip
+
+    change = compare_contexts(context("abcde", {"x": "far weaker"}), context("bxe", {"a": "no room", "c": "no room"}))
+    assert [(one.item.message_id, one.reason, one.after) for one in change.removed] == [
+        ("a", "no room", ""), ("c", "no room", "b"), ("d", GONE_REASON, "b"),
+    ]  # fmt: skip
+    assert change.added == {("retrieved", "x"): "far weaker"}
+    assert change.text == "3 dropped out, 1 came in"
+    assert not compare_contexts(context("ab", {}), context("ab", {"c": "no room"}))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 from rich.color import Color
-from scenes import SCENES, still
+from scenes import MOMENTS, SCENES, still
 from screens import run, shown, until
 from textual.color import Color as Shade
 
@@ -72,13 +72,13 @@ QUICK = ("recall-list",)
 
 
 @pytest.mark.parametrize(
-    "scene", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in SCENES]
+    "scene", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in (*SCENES, *MOMENTS)]
 )
 def test_all_texts_can_be_read_in_every_theme(scene: str, looked_at: Path) -> None:
     async def body() -> None:
         async with shown(looked_at, motion=False) as (app, pilot):
             await until(pilot, lambda: app.status_text)
-            await SCENES[scene](app, pilot)
+            await (SCENES | MOMENTS)[scene](app, pilot)
             found = []
             for theme in THEMES:
                 app.theme = theme.name

@@ -5,22 +5,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 from screens import until
 from textual.pilot import Pilot
-from textual.widgets import Checkbox, Input, Static
+from textual.widgets import Checkbox, Input, ProgressBar, Static
 
 from appliance import Appliance
 from appliance import requests as r
 from appliance.engine.erasure import ErasureService
-from appliance.errors import DaemonGone
+from appliance.errors import DaemonGone, HomeError
+from appliance.memory import erasure as forgetting
 from appliance.types import OnProgress, Progress, Receipt
 from appliance_tui.app import ApplianceApp
-from appliance_tui.erasure import receipt_fields
+from appliance_tui.erasure import receipt_fields, receipt_text
+from appliance_tui.frame import ScreenBar
 from appliance_tui.screens.forget import NOTHING_NAMED_HINT, ForgetScreen
 from appliance_tui.screens.search import SearchScreen
+from appliance_tui.widgets.erasure_rows import render_row
+from appliance_tui.widgets.prompt_line import QuestionLine
 from appliance_tui.widgets.rows import RowList
 from tests.waits import PATIENCE
 
@@ -85,20 +91,69 @@ def test_a_message_goes_by_its_number_and_the_receipt_comes_back(memory: Applian
     run(memory, (talk[0],), body)
 
 
-def test_what_repeats_it_is_named_and_goes_with_it(memory: Appliance, talk: list[str]) -> None:
+def lines(screen: ForgetScreen) -> list[str]:
+    """What stands in the list."""
+    return [render_row(row, 100).plain for row in screen._sample_rows.items]
+
+
+def test_what_repeats_it_is_offered_first_and_goes_with_it(memory: Appliance, talk: list[str]) -> None:
     answer = memory.sessions.create(title="Answers").add("assistant", "Saved: blue envelope under the stairs.")
 
     async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         await until(pilot, lambda: asks(screen))
         assert "This erases 1 message" in told(screen)
-        assert f"1 other item may still say it: answer {answer.id}." in told(screen)
-        screen.query_one("#forget-echoes", Checkbox).value = True
+        heading, echo, _, message = lines(screen)
+        assert heading == "May still say it: 1 other item (space erases one too, ctrl+o all)"
+        assert echo.startswith(f"[ ] {answer.id}") and "answer: Saved: blue envelope under the stairs." in echo
+        assert talk[0] in message
+        await until(pilot, lambda: screen.query_one("#forget-count", Input).has_focus)
+        await pilot.press("ctrl+o")
         await until(pilot, lambda: "This erases 2 messages" in told(screen) and asks(screen))
-        assert f"With 1 other item: answer {answer.id}." in told(screen)
-        screen.query_one("#forget-count", Input).focus()
+        assert lines(screen)[1].startswith("[x]")
+        assert sum(answer.id in line for line in lines(screen)) == 1
+        assert screen.query_one("#forget-count", Input).has_focus  # the question of the number is where it was
         await pilot.press("2", "enter")
         await done(pilot, screen)
         assert [message.id for message in memory.overview.messages([*talk, answer.id])] == talk[1:]
+
+    run(memory, (talk[0],), body)
+
+
+def test_one_of_what_repeats_it_can_be_chosen(memory: Appliance, talk: list[str]) -> None:
+    answers = memory.sessions.create(title="Answers")
+    ids = [answers.add("assistant", f"{word}: blue envelope under the stairs.").id for word in ("Saved", "Noted")]
+
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
+        def boxes() -> list[str]:
+            return [line[:3] for line in lines(screen) if line.startswith("[")]
+
+        await until(pilot, lambda: asks(screen) and boxes() == ["[ ]", "[ ]"])
+        screen._sample_rows.focus()
+        screen._sample_rows.mark(("echo", ids[1]))
+        await pilot.press("space")
+        await until(pilot, lambda: boxes() == ["[ ]", "[x]"] and "2 messages" in told(screen))
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: boxes() == ["[x]", "[x]"] and "3 messages" in told(screen))
+        await pilot.press("space")  # all but the selected one
+        await until(pilot, lambda: boxes() == ["[x]", "[ ]"] and "2 messages" in told(screen))
+        screen.query_one("#forget-count", Input).focus()
+        await pilot.press("2", "enter")
+        await done(pilot, screen)
+        assert [message.id for message in memory.overview.messages([*talk, *ids])] == [*talk[1:], ids[1]]
+
+    run(memory, (talk[0],), body)
+
+
+@pytest.mark.slow
+def test_a_fact_that_would_still_say_it_is_listed_with_its_words(memory: Appliance, talk: list[str]) -> None:
+    (fact,) = memory.facts.add(attribute="envelope", value="the blue envelope under the stairs")
+
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
+        await until(pilot, lambda: asks(screen))
+        assert any(fact.id in line and "blue envelope" in line for line in lines(screen))
+        screen._sample_rows.focus()
+        await pilot.press("enter")  # a fact has no place in a conversation
+        assert pilot.app.screen is screen
 
     run(memory, (talk[0],), body)
 
@@ -242,11 +297,9 @@ def test_an_error_is_said_and_it_can_be_tried_again(
     run(memory, (talk[0],), body)
 
 
-def test_while_it_is_erased_it_says_how_far_it_is_and_cannot_be_left(
-    memory: Appliance, talk: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from threading import Event
-
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Event:
+    """Erasures wait after their first step until this is set."""
     goes_on, real = Event(), ErasureService.forget
 
     def slow(self: ErasureService, request: r.ForgetRequest, on_progress: OnProgress) -> Receipt:
@@ -255,20 +308,119 @@ def test_while_it_is_erased_it_says_how_far_it_is_and_cannot_be_left(
         return real(self, request, on_progress)
 
     monkeypatch.setattr(ErasureService, "forget", slow)
+    return goes_on
 
+
+def bar(pilot: Pilot[None]) -> str:
+    return str(pilot.app.screen.query_one(ScreenBar).render())
+
+
+def test_a_running_erasure_can_be_left_and_is_shown_again(memory: Appliance, talk: list[str], held: Event) -> None:
     async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
-        from textual.widgets import ProgressBar
-
+        app = pilot.app
+        assert isinstance(app, ApplianceApp)
         await until(pilot, lambda: asks(screen))
         await pilot.press("1", "enter")
         await until(pilot, lambda: screen.query_one(ProgressBar).percentage == 0.25)
+        assert "You can leave" in told(screen) and not asks(screen)
         await pilot.press("escape")
-        assert pilot.app.screen is screen
-        assert not asks(screen)
-        goes_on.set()
-        await done(pilot, screen)
+        await until(pilot, lambda: app.screen is not screen)
+        assert given == [None]
+        assert "erasing 25%" in bar(pilot)
+        app.forget(talk[2])  # the running one comes first
+        await until(pilot, lambda: isinstance(app.screen, ForgetScreen) and app.screen._stage == "erasing")
+        again = app.screen
+        assert isinstance(again, ForgetScreen)
+        assert again.query_one(ProgressBar).percentage == 0.25
+        held.set()
+        await done(pilot, again)
+        assert "traces    none found" in told(again)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is not again)
+        assert "erasing" not in bar(pilot)
+        assert [one.id for one in memory.overview.messages(talk)] == talk[1:]
 
     run(memory, (talk[0],), body)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fails", [False, True])
+def test_an_erasure_that_ends_out_of_sight_says_how(
+    memory: Appliance, talk: list[str], held: Event, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
+        app = pilot.app
+        assert isinstance(app, ApplianceApp)
+        await until(pilot, lambda: asks(screen))
+        await pilot.press("1", "enter")
+        await until(pilot, lambda: app.erasure is not None and app.erasure.done)
+        await pilot.press("escape")
+        if fails:
+            monkeypatch.setattr(forgetting, "erase", refuse)
+        held.set()
+        await until(pilot, lambda: app.erasure is None)
+        said = [one.message for one in app._notifications]
+        expected = "The disk is full." if fails else "Erased 1 message. ctrl+r in Forget shows the receipt e1."
+        assert expected in said
+        assert len(memory.overview.messages(talk)) == (3 if fails else 2)
+
+    def refuse(*about: Any) -> None:
+        raise HomeError("The disk is full.")
+
+    run(memory, (talk[0],), body, (80, 24))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_screen_closes_when_a_running_erasure_is_done(
+    memory: Appliance, talk: list[str], held: Event, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
+        app = pilot.app
+        assert isinstance(app, ApplianceApp)
+        await until(pilot, lambda: asks(screen))
+        await pilot.press("1", "enter")
+        await until(pilot, lambda: app.erasure is not None and app.erasure.done)
+        await pilot.press("escape", "ctrl+q")
+        await until(pilot, lambda: any("closes when it is done" in one.message for one in app._notifications))
+        assert app.is_running and app._exit is False
+        if fails:
+            monkeypatch.setattr(forgetting, "erase", refuse)
+        held.set()
+        await until(pilot, lambda: app.erasure is None)
+        assert app._exit is not fails  # what went wrong is read before the screen closes
+
+    def refuse(*about: Any) -> None:
+        raise HomeError("The disk is full.")
+
+    run(memory, (talk[0],), body)
+
+
+def test_a_receipt_is_saved_for_its_owner_alone_and_copied(memory: Appliance, talk: list[str], tmp_path: Path) -> None:
+    receipt = memory.erasure.forget(memory.erasure.preview(talk[0]))
+    target = tmp_path / "receipt.txt"
+
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
+        await pilot.press("ctrl+s")  # nothing is shown that could be saved
+        line = screen.query_one(QuestionLine)
+        assert not line.display
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: screen._shown_receipt is not None)
+        await pilot.press("y")
+        assert pilot.app.clipboard == receipt_text(receipt)
+        assert "none found" in pilot.app.clipboard
+        await pilot.press("ctrl+s")
+        assert line.value == f"~/appliance-receipt-{receipt.id}.txt"
+        line.value = str(target)
+        await pilot.press("enter")
+        await until(pilot, lambda: target.exists() and target.read_text() == receipt_text(receipt))
+        assert target.stat().st_mode & 0o777 == 0o600
+        await pilot.press("ctrl+s")
+        line.value = str(target)
+        await pilot.press("enter")
+        await until(pilot, lambda: any("already exists" in one.message for one in pilot.app._notifications))
+
+    run(memory, (), body)
 
 
 def test_earlier_receipts_are_listed_with_their_proofs(memory: Appliance, talk: list[str]) -> None:
@@ -331,6 +483,12 @@ def test_a_receipt_says_what_was_found(memory: Appliance, talk: list[str]) -> No
     found = replace(receipt, proof=replace(receipt.proof, traces=("a/b",), yours=("inbox/x.zip",)))
     lines = dict(receipt_fields(found))
     assert (lines["traces"], lines["note"]) == ("a/b", "Your export inbox/x.zip still contains it.")
+    stored = replace(found, proof=replace(found.proof, yours=("an export in the inbox",)))
+    assert dict(receipt_fields(stored))["note"] == "An export in the inbox still contains it."
     assert "traces" not in dict(receipt_fields(replace(receipt, state="open")))
+    kept = replace(receipt, backups=("/usb/backup",), proof=replace(receipt.proof, awaits_server=True))
+    notes = [text for name, text in receipt_fields(kept) if name == "note"]
+    assert any("/usb/backup may still contain it" in note for note in notes)
+    assert any("Points on the server are not erased yet" in note for note in notes)
     unproved = replace(receipt, proof=type(receipt.proof)())
     assert "none found" not in dict(receipt_fields(unproved)).values()

@@ -17,14 +17,16 @@ from textual.widgets import Input, Static
 
 from appliance import Appliance
 from appliance.errors import HomeError
-from appliance.types import FileReport, FileStatus, InputProblem
+from appliance.types import FileReport, FileStatus, ImportedFile, InputProblem
 from appliance_models import HashEmbedder
 from appliance_tui.app import ApplianceApp
 from appliance_tui.ingestion import ImportOutcome
-from appliance_tui.path_input import complete_path, parse_paths
+from appliance_tui.path_input import complete_path, parse_paths, source_file
+from appliance_tui.screens.conversation import ConversationScreen
 from appliance_tui.screens.import_preview import ImportPreviewScreen, PathInput
+from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.throughput import Throughput, format_bytes, format_duration
-from appliance_tui.widgets.files import FileList, outcome_rows
+from appliance_tui.widgets.files import FileList, files_in, imported_row, outcome_rows
 
 SIZES = [(80, 24), (200, 60)]
 
@@ -97,6 +99,70 @@ def test_what_lands_in_the_inbox_is_read_and_listed_with_what_became_of_it(
             await until(pilot, lambda: ("later.jsonl", "read") in rows(app, "#inbox-files"))
             await until(pilot, lambda: ("later.jsonl", "ok") in rows(app, "#inbox-imports"))
             assert app.screen.query_one("#inbox-files").region.right <= size[0]
+
+    run(body())
+
+
+def test_what_another_program_imported_is_listed_with_what_it_gave_and_a_way_to_it(
+    settled: Path, tmp_path: Path
+) -> None:
+    chat(settled / "inbox" / "good.jsonl", "the otter sleeps", "and wakes")
+    other = chat(tmp_path / "crane.jsonl", "the crane flies")
+    with Appliance.open(settled, embedder=HashEmbedder()) as memory:
+        memory.ingest([other, settled / "inbox" / "good.jsonl"])
+
+    async def body() -> None:
+        async with shown(settled) as (app, pilot):
+            await pilot.press("f5")
+            await until(pilot, lambda: rows(app, "#inbox-imports") == [("good.jsonl", "ok"), ("crane.jsonl", "ok")])
+            await until(pilot, lambda: rows(app, "#inbox-files") == [("good.jsonl", "read")])
+            assert "2 messages" in app.screen.query_one("#inbox-files", FileList).chosen.facts[0]
+            assert "Gave 2 messages in 1 conversation." in said(app, "#inbox-text")
+            app.screen.query_one("#inbox-imports", FileList).focus()
+            await pilot.press("down")
+            assert "Gave 1 message in 1 conversation." in said(app, "#inbox-text")
+            await pilot.press("i")
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, ConversationScreen))
+            await until(pilot, lambda: "crane" in str(app.screen.query_one("#reading-title", Static).render()))
+
+    run(body())
+
+
+@pytest.mark.slow
+def test_a_file_without_messages_says_so_when_its_contents_are_asked_for(settled: Path) -> None:
+    (settled / "inbox" / "photo.txt").write_text("not a chat")
+
+    async def body() -> None:
+        async with shown(settled) as (app, pilot):
+            await pilot.press("f5")
+            await until(pilot, lambda: [state for _, state in rows(app, "#inbox-files")] == ["skipped"])
+            await pilot.press("i")
+            await until(pilot, lambda: any("No conversation came" in one.message for one in app._notifications))
+
+    run(body())
+
+
+@pytest.mark.slow
+def test_a_filter_lists_files_by_words_of_their_path(settled: Path) -> None:
+    for name in ("otter", "heron", "crane"):
+        chat(settled / "inbox" / f"{name}.jsonl", f"the {name} sleeps")
+
+    async def body() -> None:
+        async with shown(settled) as (app, pilot):
+            await pilot.press("f5")
+            await until(pilot, lambda: len(rows(app, "#inbox-files")) == 3)
+            await pilot.press("slash", *"HERON")
+            await until(pilot, lambda: [name for name, _ in rows(app, "#inbox-files")] == ["heron.jsonl"])
+            await pilot.press("enter")
+            files = app.screen.query_one("#inbox-files", FileList)
+            await until(pilot, lambda: app.focused is files)
+            await pilot.press("slash", *"zebra", "enter")
+            await until(pilot, lambda: not rows(app, "#inbox-files"))
+            assert files.empty.startswith("No files match.")
+            await pilot.press("escape")
+            await until(pilot, lambda: len(rows(app, "#inbox-files")) == 3)
 
     run(body())
 
@@ -255,6 +321,23 @@ def test_copy_takes_the_path(settled: Path) -> None:
             assert app.clipboard == str(file)
 
     run(body())
+
+
+def test_the_file_of_a_document_in_a_zip_is_the_zip(two: tuple[Path, Path]) -> None:
+    one, archive = two
+    assert source_file(f"{archive}/deep/chat.txt") == archive
+    assert source_file(str(one)) == one
+    assert source_file("/no/such/chat.txt") == Path("/no/such/chat.txt")
+
+
+def test_files_in_a_zip_are_named_with_it_and_counted_for_it() -> None:
+    def imported(path: str, messages: int) -> ImportedFile:
+        return ImportedFile(path, "slack", 10, "2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", 1, messages)
+
+    files = [imported("/in/team.zip/general/1.json", 2), imported("/in/team.zip/random/1.json", 0)]
+    assert [imported_row(file).name for file in files] == ["team.zip/general/1.json", "team.zip/random/1.json"]
+    assert [imported_row(file).facts[0] for file in files] == ["2 messages", "all known"]
+    assert files_in([*files, imported("/elsewhere/1.json", 7)], {"/in/team.zip", "/in/te"}) == {"/in/team.zip": files}
 
 
 # --- paths as they are given ----------------------------------------------------------------------------

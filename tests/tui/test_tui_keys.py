@@ -17,6 +17,7 @@ from appliance_tui.app import ApplianceApp
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.layers import LayerEntry, row_key
 from appliance_tui.widgets.rows import RowList
+from appliance_tui.widgets.search_line import SearchInput
 
 
 @pytest.fixture(scope="module")
@@ -81,20 +82,54 @@ async def offer(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
+async def receipts(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """A receipt that is shown."""
+    memory = app.memory_worker.memory()
+    memory.erasure.forget(memory.erasure.preview(query="walnuts"))
+    await pilot.press("f12", "ctrl+r")
+    await until(pilot, lambda: app.screen.query_one("#forget-receipts", RowList).items)
+    await pilot.pause()
+
+
+async def repeats(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """The list of the dialog to forget."""
+    await at("forget", "d", first=recall)(app, pilot)
+    app.screen.query_one("#forget-sample", RowList).focus()
+    await pilot.pause()
+
+
+async def line(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """The search line, with the focus on it."""
+    await pilot.pause()
+    assert isinstance(app.focused, SearchInput)
+
+
 GETS_THERE: dict[str, Scene] = {
     "app": recall,
+    "list": at("vitals", "f6"),
+    "line": line,
     "recall": recall,
     "why": at("why", "w", first=recall),
     "conversations": at("conversations", "f2"),
     "reading": at("reading", "enter", first=recall),
     "context": context,
     "present": at("present", "s", first=context),
+    "jump": at("jump", "colon", first=recall),
     "memory": memory,
     "inbox": inbox,
     "offer": offer,
     "vitals": at("vitals", "f6"),
     "forget": at("forget", "d", first=recall),
+    "receipts": receipts,
+    "repeats": repeats,
 }
+
+
+def scene_of(action: Action) -> str:
+    """Where its keys act: a receipt is copied and saved while one is shown, a space in a line is one."""
+    if action.id == "forget.choose":
+        return "repeats"
+    return "receipts" if action.id in ("forget.copy", "forget.save") else action.place
 
 
 def is_at(place: str) -> Callable[[ApplianceApp], bool]:
@@ -108,6 +143,8 @@ LEADS_TO: dict[str, Callable[[ApplianceApp], bool]] = {
     "memory.open": is_at("reading"),
     "present.choose": is_at("context"),
     "present.leave": is_at("context"),
+    "jump.leave": is_at("recall"),
+    "jump.choose": is_at("recall"),
     "inbox.retry": lambda app: any(one.requested for one in app.import_queue.outcomes),
 }
 """What comes of a key that a list or a line has first: it tells its screen, and no action is called."""
@@ -118,14 +155,14 @@ def quick_for(name: str, names: Iterable[str]) -> list[ParameterSet]:
     return [pytest.param(one, marks=[] if one == name else [pytest.mark.slow]) for one in names]
 
 
-@pytest.mark.parametrize("place", quick_for("recall", PLACES))
+@pytest.mark.parametrize("place", quick_for("recall", [*PLACES, "receipts", "repeats"]))
 def test_each_key_reaches_its_action(place: str, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
             await GETS_THERE[place](app, pilot)
             missed = []
-            for action in (one for one in ACTIONS if one.place == place and one.id not in LEADS_TO):
-                node = app if place == "app" else app.screen
+            for action in (one for one in ACTIONS if scene_of(one) == place and one.id not in LEADS_TO):
+                node = {"app": app, "line": app.focused}.get(place, app.screen)
                 reached: list[str] = []
                 name = method(node, action)
                 assert hasattr(node, name), f"{action.id}: {type(node).__name__} has no {name}"

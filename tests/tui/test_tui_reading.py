@@ -211,15 +211,15 @@ def test_days_next_before_and_by_date(filled: Path) -> None:
             await pilot.press("left_square_bracket")
             assert number(page) == 10
             for date, place in (("2025", 30), ("2024-03", 10), ("2024-03-10", 20), ("2023-12", 10)):
-                await pilot.press("g")
+                await pilot.press("D")
                 await type_in(pilot, date)
                 await pilot.press("enter")
                 assert number(page) == place, date
-            await pilot.press("g")
+            await pilot.press("D")
             await type_in(pilot, "soon")
             await pilot.press("enter")
             assert number(page) == 10
-            await pilot.press("g", "escape")
+            await pilot.press("D", "escape")
             assert not page.query_one(QuestionLine).display and app.screen is page
 
     run(body)
@@ -340,7 +340,19 @@ def test_the_summary_leads_to_its_messages(filled: Path) -> None:
             await pilot.press("s")
             assert panel.has_class("-whole")
             await pilot.press("s")
-            assert not panel.has_class("-whole")
+            assert not panel.display and "summary folded" in str(page.query_one("#reading-title", Static).render())
+            await pilot.press("escape")
+            page = await reading(app, pilot)  # it stays folded for what is read next
+            panel = page.query_one(SummaryPanel)
+            assert not panel.display and panel.is_folded
+            await pilot.press("s")
+            assert panel.display and not panel.has_class("-whole")
+            await pilot.resize_terminal(140, 40)
+            await until(pilot, lambda: page.has_class("-wide"))
+            await pilot.press("s")  # beside the conversation there are no first lines to go through
+            assert not panel.display
+            await pilot.press("s")
+            assert panel.display
             await pilot.press("end", "1")
             assert page.transcript.marked_id == panel.summary.quotes[0].message_id
             await pilot.press("end", "0")

@@ -20,6 +20,7 @@ from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import SearchInput
+from appliance_tui.widgets.start_page import StartPagePanel
 from tests.homes import copied
 
 
@@ -82,6 +83,24 @@ def test_filters_become_chips_complete_themselves_and_go(filled: Path) -> None:
             app.query_one(SearchInput).value = ""
             await pilot.press("backspace")
             await until(pilot, lambda: not app.screen.search_filters)  # type: ignore[attr-defined]
+
+    run(body)
+
+
+def test_an_unfinished_filter_is_no_word_and_enter_finishes_it(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await type_in(pilot, "ferry since:banana")
+            await until(pilot, lambda: app.screen.answered_query == "ferry since:banana")
+            results = app.query_one(HitList).results
+            assert results is not None and results.spec.query == "ferry"
+            assert hits(app)
+            await pilot.press("enter")
+            await until(pilot, lambda: "Invalid date 'banana'." in words(app))
+            assert isinstance(app.screen, SearchScreen) and not hits(app)
+            assert app.query_one(SearchInput).value.strip() == "ferry"
+            await pilot.press("home", "backspace")
+            await until(pilot, lambda: hits(app))
 
     run(body)
 
@@ -190,6 +209,8 @@ def test_slash_goes_back_to_the_line_and_help_and_quit(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
             await pilot.press("escape")
+            assert app.focused is app.query_one(StartPagePanel)
+            await pilot.press("slash", "b", "escape")
             assert app.focused is app.query_one(HitList)
             await pilot.press("slash")
             assert app.focused is app.query_one(SearchInput)
@@ -254,6 +275,7 @@ def test_years_and_months_are_whole() -> None:
     assert (since_date("2024"), until_date("2024")) == ("2024-01-01", "2024-12-31")
     assert (since_date("2024-02"), until_date("2024-02")) == ("2024-02-01", "2024-02-29")
     assert (since_date("2024-02-03"), until_date("2024-13")) == ("2024-02-03", "2024-13")
+    assert (since_date("0000"), until_date("0000-02")) == ("0000", "0000-02")  # an error names what was typed
     assert (since_date("today"), until_date("today")) == ("today", "today")
     assert partial_filter("bread source:wh") == ("source", "wh") and partial_filter("bread") is None
 

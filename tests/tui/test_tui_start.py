@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from scenes import words
 from screens import until
 from textual.widgets import Button, Static
 from typer.testing import CliRunner
@@ -32,6 +33,9 @@ from appliance_tui.actions import ACTIONS
 from appliance_tui.app import ApplianceApp
 from appliance_tui.keys import resolve_keymap
 from appliance_tui.widgets.first_run import DEMO_USER, FirstRunPanel
+from appliance_tui.widgets.rows import RowList
+from appliance_tui.widgets.search_line import SearchInput
+from appliance_tui.widgets.start_page import StartPagePanel
 from tests.discovery import layouts
 from tests.waits import PATIENCE
 
@@ -215,6 +219,7 @@ def test_keys_are_named_as_textual_does(keys: str, named: str) -> None:
         ({"recall.pin": "ctrl+"}, "tui.keys.recall.pin", "is not a key"),
         ({"recall.pin": "<any>"}, "tui.keys.recall.pin", "is not a key"),
         ({"recall.pin": "d"}, "tui.keys.recall.pin", "'d' is already the key of recall.forget"),
+        ({"list.down": "n"}, "tui.keys.list.down", "'n' is already the key of reading.next_found"),
         ({"recall.pin": "c", "recall.copy": "c"}, "tui.keys.recall", "'c' is already the key of"),
     ],
 )
@@ -257,7 +262,9 @@ def test_an_empty_home_says_how_to_begin(home: Path, size: tuple[int, int]) -> N
             await until(pilot, lambda: bool(app.status_text))
             lines = app.screen.query_one("#welcome-lines", Static)
             await until(pilot, lambda: str(home / "inbox") in str(lines.visual))
-            assert "appliance ingest" in str(lines.visual) and "drop" in str(lines.visual)
+            said = str(lines.visual)
+            assert "appliance ingest" in said and "drop" in said
+            assert all(program in said for program in ("ChatGPT", "Claude", "WhatsApp", "Slack", "Telegram"))
             assert app.screen.query_one(FirstRunPanel).region.right <= size[0]
             app.screen.query_one("#welcome-demo", Button).press()
             await until(pilot, lambda: app.user == DEMO_USER)
@@ -272,16 +279,52 @@ def test_what_lies_on_this_machine_is_listed_and_read_by_one_key(home: Path, tmp
         app = app_on(home)
         async with app.run_test(size=(80, 24)) as pilot:
             panel = app.screen.query_one(FirstRunPanel)
-            found = panel.query_one("#welcome-found", Static)
-            await until(pilot, lambda: found.display)
-            assert "Claude Code: 1 conversation, 2026-01-05" in str(found.visual)
+            found = panel.query_one("#welcome-found", RowList)
+            await until(pilot, lambda: found.display and "Claude Code: 1 conversation, 2026-01-05" in words(app))
             await pilot.press("f8")
             memory = app.memory_worker.memory()
             await until(pilot, lambda: memory.overview.counts()["messages"] == 2)
-            await until(pilot, lambda: not panel.display and app.screen.query_one("#results").display)
+            await until(pilot, lambda: not panel.display and app.screen.query_one(StartPagePanel).display)
             assert config.load(memory.home).watch.folders == (str(projects),)
             layouts.claude_code(tmp_path / "person", "0d5e2c8a-4a0c-4e55-8a5e-7f1f0a6b1c02")
             await until(pilot, lambda: memory.overview.counts()["messages"] == 4)
+
+    run(body())
+
+
+def test_one_of_what_lies_on_this_machine_is_imported_by_enter(home: Path, tmp_path: Path) -> None:
+    projects = layouts.claude_code(tmp_path / "person")
+    other = tmp_path / "person" / "Downloads" / "WhatsApp Chat with Ines.txt"
+    other.parent.mkdir()
+    other.write_text("05/01/2026, 08:00 - Ines: Which pier is free?\n05/01/2026, 08:01 - Tom: The northern one.\n" * 3)
+
+    async def body() -> None:
+        app = app_on(home)
+        async with app.run_test(size=(80, 24)) as pilot:
+            panel = app.screen.query_one(FirstRunPanel)
+            await until(pilot, lambda: len(panel.found) == 2)
+            await pilot.press("down")
+            rows = panel.query_one("#welcome-found", RowList)
+            assert app.focused is rows
+            rows.mark(str(projects))
+            await pilot.press("enter")
+            memory = app.memory_worker.memory()
+            await until(pilot, lambda: memory.overview.counts()["messages"] == 2)
+            assert config.load(memory.home).watch.folders == (str(projects),)
+            await until(pilot, lambda: not panel.display and isinstance(app.focused, SearchInput))
+
+    run(body())
+
+
+def test_escape_leaves_how_to_begin_for_the_line(home: Path) -> None:
+    async def body() -> None:
+        app = app_on(home)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: app.screen.query_one(FirstRunPanel).display)
+            await pilot.press("down")
+            assert isinstance(app.focused, Button)
+            await pilot.press("escape")
+            assert isinstance(app.focused, SearchInput)
 
     run(body())
 

@@ -101,7 +101,7 @@ LINES = {
     "rename": (("f2",), "r", " of 2025"),
     "source": (("f2",), "f", "native"),
     "find": (("f2", "enter"), "/", "walnuts"),
-    "date": (("f2", "enter"), "g", "2025-03"),
+    "date": (("f2", "enter"), "D", "2025-03"),
     "context": (("f3", "escape"), "/", "does she pin"),
     "present": (("f3", "escape"), "s", "kitchen"),
     "facts": (("f4",), "/", "carry"),

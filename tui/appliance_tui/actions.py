@@ -6,11 +6,12 @@ everywhere, else a screen or a dialog.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 
 from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,15 @@ class Action:
 
 PLACES: dict[str, str] = {
     "app": "Everywhere",
+    "list": "In every list",
+    "line": "On the search line",
     "recall": "Recall",
     "why": "Why a message matched",
     "conversations": "Conversations",
     "reading": "Reading a conversation",
     "context": "Context",
     "present": "Choosing a conversation",
+    "jump": "Going somewhere",
     "memory": "Memory",
     "inbox": "Inbox",
     "offer": "Importing files",
@@ -48,6 +52,17 @@ PLACES: dict[str, str] = {
     "forget": "Forgetting messages",
 }
 """Where actions apply, in the order of the help."""
+
+SHORT_PLACES = {
+    **PLACES,
+    "reading": "Reading",
+    "forget": "Forget",
+    "why": "Why",
+    "present": "Choose",
+    "jump": "Go to",
+    "offer": "Import",
+}
+"""The places in a word, as the palette names them."""
 
 SCREENS = ("recall", "conversations", "context", "memory", "inbox", "vitals", "people")
 """The screens, in the order of the bar."""
@@ -61,22 +76,35 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.vitals", "f6", "go('vitals')", "Vitals", "Health, size and speed of the memory.", False),
     Action("app.people", "f7", "go('people')", "People", "Who wrote the messages, in all sources.", False),
     Action("app.help", "question_mark,f10", "help", "Help", "This page."),
-    Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find an action by name."),
+    Action("app.jump", "colon", "jump", "Go to", "Go to a screen, a conversation, a person, a date or a message."),
+    Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find an action of any screen by name."),
+    Action("app.switch_user", "ctrl+u", "switch_user", "User", "Show the memory of another user.", False),
     Action("app.demo", "f9", "demo", "Demo", "Show sample chats; press again to return to your own.", False),
     Action("app.watch_found", "f8", "watch_found", "Watch", "Import and follow what an empty memory found.", False),
     Action("app.calendar", "ctrl+y", "calendar", "Calendar", "The days of a year; pick one and read it.", False),
+    Action("app.forget", "f12", "forget", "Forget", "Erase by words, title, person, time or file.", False),
     Action("app.theme", "ctrl+t", "next_theme", "Theme", "Switch to the next theme.", False),
     Action("app.suspend", "ctrl+z", "suspend_process", "Suspend", "Leave for the shell; 'fg' returns.", False),
     Action("app.quit", "ctrl+q", "quit", "Quit", "Quit. Everything is already stored."),
-    Action("recall.search", "slash", "search", "Search", "Go to the search line."),
+    Action("list.down", "down,j", "list_step(1)", "Down", "Next item; a tall message scrolls first.", False),
+    Action("list.up", "up,k", "list_step(-1)", "Up", "Previous item.", False),
+    Action("list.page_down", "pagedown,ctrl+f", "list_page(1)", "Page down", "One screen down.", False),
+    Action("list.page_up", "pageup,ctrl+b", "list_page(-1)", "Page up", "One screen up.", False),
+    Action("list.first", "home,g", "list_end(False)", "First", "First item.", False),
+    Action("list.last", "end,G", "list_end(True)", "Last", "Last item.", False),
+    Action("list.type", "slash", "list_type", "Type", "Go to the line to type in.", False),
+    Action("line.leave", "escape,tab", "leave", "List", "Go to the list, where letters are commands."),
+    Action("line.down", "down", "move(1)", "Down", "Next item of the list; the query after an earlier one.", False),
+    Action("line.up", "up", "move(-1)", "Earlier", "Previous item; on an empty line, the query before."),
+    Action("recall.search", "slash,escape", "search", "Search", "Go to the search line."),
     Action("recall.open", "enter", "open", "Open", "Open the message in its conversation."),
+    Action("recall.pin", "p", "pin", "Pin", "Pin or unpin the message."),
     Action("recall.why", "w", "why", "Why", "Why the message matched: each part of its score."),
     Action("recall.why_not", "W", "why_not", "Why not", "Why a given message did not match.", False),
     Action("recall.filter", "f", "filter", "Filter", "Filter by user, source, role or time."),
     Action("recall.sort", "s", "sort", "Sort", "Best hits first, or the newest."),
     Action("recall.clear", "x", "clear_filters", "Clear filters", "Clear all filters.", False),
     Action("recall.copy", "y", "copy", "Copy", "Copy the whole message."),
-    Action("recall.pin", "p", "pin", "Pin", "Pin or unpin the message."),
     Action("recall.forget", "d", "forget", "Forget", "Erase the message for good, after a preview."),
     Action("recall.source", "o", "source", "Source", "Open the file that the message came from.", False),
     Action("recall.person", "P", "person", "Person", "Who wrote the message, on the People screen.", False),
@@ -86,39 +114,27 @@ ACTIONS: tuple[Action, ...] = (
     Action("conversations.reverse", "S", "reverse", "Reverse", "Reverse the order.", False),
     Action("conversations.source", "f", "source", "Source", "Filter by source."),
     Action("conversations.pinned", "P", "pinned", "Pinned", "Show only pinned conversations, or all."),
-    Action("conversations.clear", "x", "clear", "All", "Clear all filters.", False),
+    Action("conversations.clear", "x,escape", "clear", "All", "Clear all filters.", False),
     Action("conversations.pin", "p", "pin", "Pin", "Pin or unpin the conversation."),
     Action("conversations.rename", "r", "rename", "Rename", "Change the title; imports no longer replace it."),
     Action("conversations.forget", "d", "forget", "Forget", "Erase the conversation for good, after a preview."),
     Action("conversations.tags", "t", "tags", "Tags", "Change the tags of the conversation."),
     Action("conversations.calendar", "c", "calendar", "Calendar", "The days of a year; pick one and read it."),
     Action("conversations.attachments", "A", "attachments", "Files", "The files of the conversation, or all.", False),
-    Action("conversations.down", "down,j", "move(1)", "Down", "Next conversation.", False),
-    Action("conversations.up", "up,k", "move(-1)", "Up", "Previous conversation.", False),
-    Action("conversations.page_down", "pagedown,ctrl+f", "page(1)", "Page down", "One screen down.", False),
-    Action("conversations.page_up", "pageup,ctrl+b", "page(-1)", "Page up", "One screen up.", False),
-    Action("conversations.first", "home", "first", "First", "First conversation.", False),
-    Action("conversations.last", "end", "last", "Last", "Last conversation listed.", False),
     Action("reading.back", "escape,q", "back", "Back", "Go back."),
-    Action("reading.next", "down,j", "move(1)", "Next", "Next message; a tall one scrolls first.", False),
-    Action("reading.previous", "up,k", "move(-1)", "Previous", "Previous message.", False),
-    Action("reading.page_down", "pagedown,ctrl+f", "page(1)", "Page down", "One screen down.", False),
-    Action("reading.page_up", "pageup,ctrl+b", "page(-1)", "Page up", "One screen up.", False),
-    Action("reading.first", "home", "first", "Start", "First message.", False),
-    Action("reading.last", "end,G", "last", "End", "Last message.", False),
+    Action("reading.pin", "p", "pin", "Pin", "Pin or unpin the message."),
+    Action("reading.find", "slash", "find", "Find", "Find words in this conversation."),
+    Action("reading.fold", "enter,space", "fold", "Unfold", "Unfold or fold a long message."),
+    Action("reading.summary", "s", "summary", "Summary", "The whole summary, none of it, or its first lines."),
+    Action("reading.copy", "y", "copy", "Copy", "Copy the message as written."),
     Action("reading.next_hit", "right_square_bracket", "hit(1)", "Next hit", "Next hit, or the next day.", False),
     Action("reading.previous_hit", "left_square_bracket", "hit(-1)", "Previous hit", "Previous hit, or day.", False),
     Action("reading.next_day", "right_curly_bracket", "day(1)", "Next day", "Start of the next day.", False),
     Action("reading.previous_day", "left_curly_bracket", "day(-1)", "Previous day", "Start of the day before.", False),
-    Action("reading.date", "g", "date", "Date", "Go to a year, a month or a day."),
-    Action("reading.fold", "enter,space", "fold", "Unfold", "Unfold or fold a long message."),
-    Action("reading.find", "slash", "find", "Find", "Find words in this conversation."),
+    Action("reading.date", "D", "date", "Date", "Go to a date, or a time such as 'last May'."),
     Action("reading.next_found", "n", "found(1)", "Next match", "Next match of the words.", False),
     Action("reading.previous_found", "N", "found(-1)", "Previous match", "Previous match of the words.", False),
-    Action("reading.summary", "s", "summary", "Summary", "Show the whole summary, or its first lines."),
     Action("reading.quotes", "0", "quotes", "Quotes", "Choose a quoted message; 1 to 9 go there directly.", False),
-    Action("reading.copy", "y", "copy", "Copy", "Copy the message as written."),
-    Action("reading.pin", "p", "pin", "Pin", "Pin or unpin the message."),
     Action("reading.forget", "d", "forget", "Forget", "Erase the message for good, after a preview."),
     Action("reading.attachments", "o", "attachments", "Files", "Open a file that is attached to the message.", False),
     Action("reading.person", "P", "person", "Person", "Who wrote the message, on the People screen.", False),
@@ -127,7 +143,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("why.close", "escape,w,q", "dismiss", "Close", "Back to the results."),
     Action("inbox.retry", "enter", "retry", "Retry", "Import the file again; known messages are skipped."),
     Action("inbox.retry_all", "R", "retry_all", "Retry all", "Import all failed and partly read files again.", False),
+    Action("inbox.contents", "i", "contents", "Contents", "What the file gave: choose a conversation to read."),
     Action("inbox.add", "a", "add", "Add", "Import a file or folder by its path."),
+    Action("inbox.filter", "slash", "filter", "Filter", "Filter by words of the path or the reason."),
+    Action("inbox.clear", "escape", "clear", "All", "Clear the filter.", False),
     Action("inbox.preview", "v", "preview", "Preview", "What an import would add; changes nothing."),
     Action("inbox.stop", "x", "stop", "Stop", "Stop the import; what is stored stays, the rest can be imported later."),
     Action("inbox.copy", "y", "copy", "Copy", "Copy the path.", False),
@@ -137,7 +156,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("vitals.table", "t", "table", "Table", "Show tables instead of plots, for screen readers."),
     Action("vitals.months", "m", "months", "Months", "Messages per month, or the running total."),
     Action("vitals.refresh", "r", "refresh", "Refresh", "Refresh now.", False),
-    Action("context.say", "slash", "say", "Message", "Go to the line for the user's message."),
+    Action("context.say", "slash,escape", "say", "Message", "Go to the line for the user's message."),
     Action("context.open", "enter", "open", "Open", "Open the selected message in its conversation."),
     Action("context.more", "plus", "share(1)", "More", "Give the selected layer a larger share of the budget."),
     Action("context.less", "minus", "share(-1)", "Less", "Give the selected layer a smaller share."),
@@ -149,6 +168,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("context.copy", "y", "copy", "Copy", "Copy the whole prompt."),
     Action("present.leave", "escape", "leave", "Cancel", "Close without choosing."),
     Action("present.choose", "enter", "choose", "Choose", "Choose the selected conversation."),
+    Action("jump.leave", "escape", "leave", "Close", "Close and stay here."),
+    Action("jump.choose", "enter", "choose", "Go", "Go to the selected place."),
     Action("memory.facts", "1", "view('facts')", "Facts", "Facts about you, with their evidence.", False),
     Action("memory.review", "2", "view('review')", "Review", "Statements that contradict current facts.", False),
     Action("memory.summaries", "3", "view('summaries')", "Summaries", "Summaries of conversations.", False),
@@ -159,6 +180,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("memory.reject", "r", "reject", "Reject", "Reject the fact; the same words do not bring it back."),
     Action("memory.add", "n", "add", "Add", "Add a fact: a sentence, or name = value."),
     Action("memory.filter", "slash", "filter", "Filter", "Filter by words."),
+    Action("memory.clear", "escape", "clear", "All", "Clear the filter.", False),
     Action("memory.which", "s", "which", "Show", "Show current, ended, … facts; summaries of another level."),
     Action("memory.more", "plus", "more", "More", "Load more summaries.", False),
     Action("memory.importance", "i", "importance", "Importance", "Importance of the selected message."),
@@ -199,7 +221,11 @@ ACTIONS: tuple[Action, ...] = (
     Action("attachments.kind", "f", "kind", "Kind", "Only images, audio, video or other files."),
     Action("attachments.close", "escape,q", "close", "Close", "Close the list."),
     Action("forget.close", "escape", "close", "Close", "Close; nothing changes before you confirm."),
+    Action("forget.choose", "space", "choose", "Choose", "Erase also the selected item that repeats it.", False),
+    Action("forget.echoes", "ctrl+o", "echoes", "Repeats", "Erase also all that repeats it, or nothing of it."),
     Action("forget.receipts", "ctrl+r", "receipts", "Receipts", "Receipts of earlier erasures."),
+    Action("forget.copy", "y", "copy", "Copy", "Copy the receipt."),
+    Action("forget.save", "ctrl+s", "save", "Save", "Save the receipt to a file that only you can read."),
 )
 
 
@@ -217,28 +243,61 @@ def bindings(place: str) -> list[Binding]:
 
 
 class ActionProvider(Provider):
-    """The command palette: the actions of the current screen and those of everywhere."""
+    """The command palette: every action, by the name of its screen. One of another screen goes there first."""
 
     async def discover(self) -> Hits:
-        for action in self._available_actions():
-            yield DiscoveryHit(f"{action.name}  {self._keys(action)}", self._run(action), action.name, action.help)
+        for action in self._offered_actions():
+            yield DiscoveryHit(
+                f"{_title(action)}  {self._keys(action)}", self._run(action), _title(action), action.help
+            )
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
-        for action in self._available_actions():
-            score = max(matcher.match(action.name), matcher.match(action.help))
+        for action in self._offered_actions():
+            title = _title(action)
+            score = max(matcher.match(title), matcher.match(action.help))
             if score > 0:
-                yield Hit(score, matcher.highlight(action.name), self._run(action), action.name, action.help)
+                shown = Content.assemble(matcher.highlight(title), (f"  {self._keys(action)}", "$foreground-muted"))
+                yield Hit(score, shown, self._run(action), title, action.help)
 
-    def _available_actions(self) -> list[Action]:
-        return [*actions(getattr(self.screen, "PLACE", "")), *actions("app")]
+    def _offered_actions(self) -> Iterator[Action]:
+        """Those of the current screen first. Dialogs and a conversation have theirs while they are open."""
+        place = getattr(self.screen, "PLACE", "")
+        yield from actions(place)
+        yield from actions("app", "list")
+        if not self.screen.is_modal:
+            yield from actions(*(screen for screen in SCREENS if screen != place))
 
     def _keys(self, action: Action) -> str:
-        active = self.screen.active_bindings.values()
-        return " ".join(self.app.get_key_display(entry.binding) for entry in active if entry.binding.id == action.id)
+        return display_keys(action, self.app._keymap)
 
     def _run(self, action: Action) -> Callable[[], Coroutine[None, None, None]]:
         async def run() -> None:
-            await self.app.run_action(action.action, self.app if action.place == "app" else self.screen)
+            app, place = self.app, action.place
+            if place in SCREENS and place != app.current_mode:
+                await app.switch_mode(place)
+            if place in SCREENS and place != getattr(app.screen, "PLACE", ""):  # a conversation is open on it
+                await app.run_action(f"go({place!r})", app)
+            await app.run_action(action.action, app if place == "app" else app.screen)
 
         return run
+
+
+def _title(action: Action) -> str:
+    return action.name if action.place in ("app", "list") else f"{SHORT_PLACES[action.place]}: {action.name}"
+
+
+def display_keys(action: Action, keymap: Mapping[str, str]) -> str:
+    """The keys of an action as a person reads them, with those of the settings."""
+    return " ".join(map(_display_key, keymap.get(action.id, action.keys).split(",")))
+
+
+_DISPLAY = {
+    "ctrl": "^", "escape": "esc", "question_mark": "?", "slash": "/", "colon": ":", "plus": "+", "minus": "-",
+    "left_square_bracket": "[", "right_square_bracket": "]", "left_curly_bracket": "{", "right_curly_bracket": "}",
+    "up": "↑", "down": "↓", "pageup": "pgup", "pagedown": "pgdn",
+}  # fmt: skip
+
+
+def _display_key(key: str) -> str:
+    return "+".join(_DISPLAY.get(part, part) for part in key.split("+")).replace("^+", "^")

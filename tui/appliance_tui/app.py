@@ -6,9 +6,10 @@ import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.segment import Segments
 from rich.traceback import Traceback
@@ -26,7 +27,7 @@ from textual.worker import WorkerFailed, get_current_worker
 from appliance.errors import ApplianceError
 from appliance.requests.typed_filters import SearchFilters
 from appliance_tui.actions import ActionProvider, bindings
-from appliance_tui.author_colours import name_keys
+from appliance_tui.author_colours import name_keys, person_names
 from appliance_tui.ingestion import ImportQueue
 from appliance_tui.input_queue import InputHandled, InputQueue
 from appliance_tui.path_input import parse_paths
@@ -46,7 +47,11 @@ from appliance_tui.workers import (
 if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import Event
+    from appliance_tui.destinations import Destination
+    from appliance_tui.running_erasure import RunningErasure
+    from appliance_tui.screens.conversation import ConversationScreen
     from appliance_tui.search_results import SearchResults
+    from appliance_tui.widgets.summary_panel import SummaryView
 
 DAEMON_LOST_MESSAGE = (
     "The daemon has stopped. What you typed is kept; the screen continues when the daemon is back ('appliance serve')."
@@ -93,10 +98,16 @@ class ApplianceApp(App[None]):
     status_text: var[str] = var("")
     """The counts in the bar."""
     banner: var[str] = var("")
+    erasure: var[RunningErasure | None] = var["RunningErasure | None"](None)
+    """The erasure that is running, and its outcome until it is shown."""
     name_keys: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
     """What stands for a person, by each of the names, so that all of them have one colour."""
-    person_names: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
+    names_by_id: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
     """The names of people by their ids."""
+    person_names: Mapping[str, str]
+    """The names of people by what else they write under, as ``author_colours.person_names`` gives them."""
+    summary_view: SummaryView = "lines"
+    """How summaries are shown beside conversations, the next ones too."""
 
     def __init__(
         self,
@@ -117,6 +128,7 @@ class ApplianceApp(App[None]):
         self.no_color = no_color()
         self._filters = line_filters(self._filters)
         self.owner = owner
+        self.person_names = {}
         self.failure: ApplianceError | None = None
         self._open = open
         self._first_frame_drawn = threading.Event()
@@ -228,8 +240,8 @@ class ApplianceApp(App[None]):
         """Read the names of people again."""
         user = self.user
         people = await self.memory_worker.run_query(lambda memory: memory.people.list(user_id=user))
-        self.person_names = {person.id: person.name for person in people}
-        self.name_keys = name_keys(people)
+        self.names_by_id = {person.id: person.name for person in people}
+        self.person_names, self.name_keys = person_names(people), name_keys(people)
 
     def notify_error(self, text: str, timeout: float | None = None) -> None:
         """Show an error as a notification."""
@@ -291,6 +303,14 @@ class ApplianceApp(App[None]):
 
         self.push_screen(ImportPreviewScreen(paths))
 
+    async def action_quit(self) -> None:
+        """Quit; while an erasure runs, when it is done, because closing the memory waits for it on an empty screen."""
+        if self.erasure is None or self.erasure.has_ended:
+            self.exit()
+        else:
+            self.erasure = replace(self.erasure, quits=True)
+            self.notify("The erasure is still running. The screen closes when it is done.", timeout=10)
+
     async def action_demo(self) -> None:
         """Switch to the sample chats, which belong to another user, or back."""
         from appliance_tui.widgets.first_run import DEMO_USER, show_demo
@@ -308,15 +328,62 @@ class ApplianceApp(App[None]):
         begin(self, partial(watch_found, self), "discover", exclusive=True)
 
     def action_go(self, name: str) -> None:
-        """Switch to a screen; each keeps its state."""
+        """Switch to a screen; each keeps its state. On the screen itself, close what is open above it."""
         if name != self.current_mode:
             self.switch_mode(name)
+        else:
+            while len(self.screen_stack) > 1:
+                self.pop_screen()
 
-    def read(self, session_id: str, message_id: str | None = None, results: SearchResults | None = None) -> None:
-        """Open a conversation, at a message if one is given; with ``results``, at the hit that is their position."""
+    def read(
+        self,
+        session_id: str,
+        message_id: str | None = None,
+        results: SearchResults | None = None,
+        day: str | None = None,
+    ) -> None:
+        """Open a conversation, at a message or a day if one is given; with ``results``, at the hit that is their
+        position."""
         from appliance_tui.screens.conversation import ConversationScreen
 
-        self.push_screen(ConversationScreen(session_id, message_id, results))
+        self.push_screen(ConversationScreen(session_id, message_id, results, day))
+
+    def action_jump(self) -> None:
+        """Ask where to go, and go there."""
+        from appliance_tui.screens.jump import JumpScreen
+
+        self.push_screen(JumpScreen(getattr(self.screen, "session_id", None)), self._go_to)
+
+    def _go_to(self, destination: Destination | None) -> None:
+        if destination is None:
+            return
+        if destination.kind == "screen":
+            self.action_go(destination.target)
+        elif destination.kind == "person":
+            self.call_later(self.search_people, destination.target)
+        elif destination.target == getattr(self.screen, "session_id", None) and destination.day is not None:
+            cast("ConversationScreen", self.screen).go_to_day(destination.day)
+        else:
+            self.read(destination.target, destination.message_id, day=destination.day)
+
+    def action_switch_user(self) -> None:
+        """Choose the user whose memory is shown."""
+        begin(self, self._choose_user, "user", exclusive=True)
+
+    async def _choose_user(self) -> None:
+        from appliance_tui.screens.picker import PickerOption, PickerScreen
+
+        with self.report_errors():
+            with self.input_queue.held():
+                choices = await self.memory_worker.run_query(lambda memory: memory.overview.filter_choices())
+            users = {self.owner: 0, **choices.users}
+            options = [
+                PickerOption("", user, pluralize(count, "conversation") + (" · shown now" * (user == self.active_user)))
+                for user, count in users.items()
+            ]
+            chosen = await self.push_screen_wait(PickerScreen("Whose memory", options))
+            if chosen is not None:
+                self.user = None if chosen.value == self.owner else chosen.value
 
     async def search_people(self, *ids: str) -> None:
         """List all messages of some people in Recall, in place of what was searched for. From a screen, let the app
@@ -363,10 +430,18 @@ class ApplianceApp(App[None]):
 
         self.push_screen(ForgetScreen(ids))
 
+    def action_forget(self) -> None:
+        """Forget what is to be named, or show the erasure that is running."""
+        self.forget()
+
     def action_help(self) -> None:
+        """Show the help from the current screen on; close it if it is shown."""
         from appliance_tui.screens.help import HelpScreen
 
-        self.push_screen(HelpScreen())
+        if isinstance(self.screen, HelpScreen):
+            self.screen.dismiss()
+        else:
+            self.push_screen(HelpScreen(getattr(self.screen, "PLACE", "app")))
 
     def action_next_theme(self) -> None:
         names = [theme.name for theme in THEMES]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ HUES = 12
 
 GLOW_SHARE = 0.22
 """The share of the warning colour in the background of the passage that was found."""
+
+NO_NAMES: Mapping[str, str] = {}
 
 _UNNAMED = {"user": "primary", "assistant": "secondary"}
 """The theme's colours of those who have no name but a role: most conversations have these two."""
@@ -53,6 +56,8 @@ class ReadableColours:
         return self.unnamed.get(key) or self.names[zlib.crc32(key.encode("utf-8", "surrogatepass")) % len(self.names)]
 
 
+_NUMBER_FILLING = re.compile(r"[\s().\-/\u00a0\u2011]")
+
 ME = "user"
 """What stands for the person whose memory it is: messages of assistants' exports have the role in place of a name."""
 
@@ -64,6 +69,22 @@ def name_keys(people: Iterable[Person]) -> dict[str, str]:
         for person in people
         for identity in person.identities
     }
+
+
+def person_names(people: Iterable[Person]) -> dict[str, str]:
+    """The names of people by the ``author_key`` of the numbers, addresses and ids under which they write."""
+    return {
+        author_key(identity.value): person.name
+        for person in people
+        for identity in person.identities
+        if identity.kind != "name" and person.name
+    }
+
+
+def author_key(author: str) -> str:
+    """What of an author is compared: no case, and of a telephone number no blanks, dashes and brackets."""
+    digits = _NUMBER_FILLING.sub("", author)
+    return digits if digits.removeprefix("+").isdecimal() else author.casefold()
 
 
 def contrast(one: Color, other: Color) -> float:

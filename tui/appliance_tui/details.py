@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.content import Content
-from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from appliance_tui.list_keys import OptionRows
 from appliance_tui.widgets.display_text import day, minute, one_line, pluralize, render_bar, sanitize, time_of
 from appliance_tui.widgets.rows import MUTED
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from appliance.types import Fact, Importance, Message, Quote, Summary
 
 MAX_QUOTES = 50
-"""Pieces of evidence that are shown, the latest ones: nobody reads more to believe a fact."""
+"""Pieces of evidence that are shown, the latest ones: more than a person reads to believe a fact."""
 
 BAR_WIDTH = 20
 
@@ -40,7 +40,7 @@ class DetailPart:
         return self.message_id or self.session_id
 
 
-class DetailList(OptionList):
+class DetailList(OptionRows):
     """Details part by part; the parts that lead to a message can be highlighted."""
 
     def __init__(self, *, id: str) -> None:

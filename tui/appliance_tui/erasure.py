@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from appliance.errors import NotFound
 from appliance_tui.throughput import format_bytes
 from appliance_tui.widgets.display_text import pluralize
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import ErasurePreview, ErasureReport, Message, Receipt
+    from appliance.types import Echo, ErasurePreview, ErasureReport, Message, Receipt
 
 MAX_PREVIEWED_MESSAGES = 200
-"""Messages of a preview whose text is loaded; nobody reads more before they confirm."""
+"""Messages of a preview whose text is loaded: more than a person reads before confirming."""
 
-MAX_NAMED_ECHOES = 5
+MAX_READ_ECHOES = 20
+"""Summaries and facts among the echoes that are read for their text, each by a request."""
+
 MAX_NAMED_FILES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ErasureRequest:
-    """What to forget. All but the last two narrow each other; ``everything`` excludes them. ``with_echoes`` adds what
-    else says it."""
+    """What to forget. All but the last three narrow each other; ``everything`` excludes them. ``with_echoes`` adds what
+    else says it, with ``echo_ids`` only that."""
 
     ids: tuple[str, ...] = ()
     source: str = ""
@@ -34,6 +38,7 @@ class ErasureRequest:
     until: str = ""
     everything: bool = False
     with_echoes: bool = False
+    echo_ids: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.everything or self.is_narrowed
@@ -41,38 +46,47 @@ class ErasureRequest:
     @property
     def is_narrowed(self) -> bool:
         """Whether it names anything but everything."""
-        return replace(self, everything=False, with_echoes=False) != ErasureRequest()
+        return replace(self, everything=False, with_echoes=False, echo_ids=()) != ErasureRequest()
 
 
 @dataclass(frozen=True, slots=True)
 class ErasureSummary:
-    """A preview of an erasure, with the first of its messages."""
+    """A preview of an erasure, with the first of its messages, and the texts of echoes by their ids."""
 
     preview: ErasurePreview
     sample: Sequence[Message]
+    echo_texts: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def keys(self) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    def keys(self) -> tuple[object, ...]:
         """Exactly what would be erased."""
-        return self.preview.messages, self.preview.sessions, self.preview.facts
+        preview = self.preview
+        return preview.messages, preview.sessions, preview.facts, preview.contacts, preview.summaries
+
+    @property
+    def _counts(self) -> Iterator[tuple[int, str]]:
+        yield len(self.preview.messages), "message"
+        yield len(self.preview.sessions), "whole session"
+        yield self.preview.facts, "fact"
+        yield len(self.preview.contacts), "contact"
 
     @property
     def count(self) -> int:
-        """The number a person types to confirm: of messages, else of whole sessions, else of facts."""
-        return len(self.preview.messages) or len(self.preview.sessions) or self.preview.facts
+        """The number a person types to confirm: of messages, else of whole sessions, of facts or of contacts."""
+        return next((count for count, _ in self._counts if count), 0)
 
     @property
     def count_label(self) -> str:
         """That number with its noun."""
-        noun = "message" if self.preview.messages else "whole session" if self.preview.sessions else "fact"
-        return pluralize(self.count, noun)
+        return next((pluralize(count, noun) for count, noun in self._counts if count), "nothing")
 
     @property
     def description(self) -> str:
         preview = self.preview
-        return describe_counts(
+        counts = describe_counts(
             len(preview.messages), len(preview.sessions), preview.facts, preview.characters, preview.formats
         )
+        return ", ".join([counts, *([pluralize(len(preview.contacts), "contact")] if preview.contacts else [])])
 
 
 def preview_erasure(memory: Appliance, request: ErasureRequest, user: str | None) -> ErasureSummary:
@@ -91,10 +105,24 @@ def preview_erasure(memory: Appliance, request: ErasureRequest, user: str | None
         until=request.until or None,
         everything=request.everything,
         with_echoes=request.with_echoes,
+        echo_ids=request.echo_ids,
         user_id=user,
     )
     ids = [f"m{key}" for key in preview.messages[:MAX_PREVIEWED_MESSAGES]]
-    return ErasureSummary(preview, memory.overview.messages(ids))
+    return ErasureSummary(preview, memory.overview.messages(ids), _echo_texts(memory, preview.echoes))
+
+
+def _echo_texts(memory: Appliance, echoes: Iterable[Echo]) -> dict[str, str]:
+    """The texts of echoes by their ids, of the first summaries and facts only."""
+    ids = [echo.id for echo in echoes if echo.kind not in ("summary", "fact")]
+    texts = {message.id: message.text for message in memory.overview.messages(ids)} if ids else {}
+    for echo in [echo for echo in echoes if echo.id not in ids][:MAX_READ_ECHOES]:
+        with suppress(NotFound):  # it went with a message meanwhile
+            if echo.kind == "summary":
+                texts[echo.id] = memory.summaries.get(echo.id).text
+            else:
+                texts[echo.id] = memory.facts.get(echo.id).text
+    return texts
 
 
 def describe_counts(messages: int, sessions: int, facts: int, characters: int, formats: Mapping[str, int]) -> str:
@@ -111,7 +139,8 @@ def describe_counts(messages: int, sessions: int, facts: int, characters: int, f
 def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
     """A receipt as labels and texts. ``files`` are those that the erased messages were imported from."""
     report = receipt.proof
-    yield "receipt", f"{receipt.id} · {receipt.at[:19].replace('T', ' ')}"
+    zone = " UTC" if receipt.at.endswith(("Z", "+00:00")) else ""
+    yield "receipt", f"{receipt.id} · {receipt.at[:19].replace('T', ' ')}{zone}"
     yield (
         "erased",
         describe_counts(receipt.messages, receipt.sessions, receipt.facts, receipt.characters, receipt.formats),
@@ -129,10 +158,20 @@ def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tupl
         f" {pluralize(max(report.erased_texts, report.texts), 'text')}",
     )
     yield "traces", ", ".join(report.traces) or _describe_absence(report)
-    for path in report.yours:
-        yield "note", f"Your export {path} still contains it."
+    if report.awaits_server:
+        yield "note", "Points on the server are not erased yet. They will be when it answers again."
+    for backup in receipt.backups:
+        yield "note", f"The backup {backup} may still contain it. 'appliance backup --keep' removes older ones."
+    for path in report.yours:  # a stored receipt has no names of files, only what kind of file it was
+        export = f"Your export {path}" if "/" in path else f"{path[:1].upper()}{path[1:]}"
+        yield "note", f"{export} still contains it."
     for note in kept_file_notes(files):
         yield "note", note
+
+
+def receipt_text(receipt: Receipt, files: Sequence[str] = ()) -> str:
+    """A receipt as a text to save or copy, a line each."""
+    return "".join(f"{name:<10}{text}\n" for name, text in receipt_fields(receipt, files))
 
 
 def _describe_absence(report: ErasureReport) -> str:
@@ -166,13 +205,3 @@ def author_note(preview: ErasurePreview) -> str:
     return " ".join(
         (*(f"{note}." for note in preview.notes), *([f"Written under the names {names}."] if names else []))
     )
-
-
-def echo_note(preview: ErasurePreview, *, included: bool) -> str:
-    """What else says it; empty if nothing does."""
-    if not preview.echoes:
-        return ""
-    ids = ", ".join(f"{echo.kind} {echo.id}" for echo in preview.echoes[:MAX_NAMED_ECHOES])
-    more = " …" if len(preview.echoes) > MAX_NAMED_ECHOES else ""
-    count = pluralize(len(preview.echoes), "other item")
-    return f"With {count}: {ids}{more}." if included else f"{count} may still say it: {ids}{more}."

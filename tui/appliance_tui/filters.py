@@ -7,11 +7,18 @@ import re
 from appliance.requests.typed_filters import FILTER_NAMES
 from appliance_tui.screens.picker import PickerOption
 
+_PARTIAL = re.compile(rf'(?:^|\s)({"|".join(FILTER_NAMES)}):("?[^\s"]*)$')
+
 
 def partial_filter(text: str) -> tuple[str, str] | None:
     """Name and start of the value of an unfinished filter at the end of a text."""
-    match = re.search(rf'(?:^|\s)({"|".join(FILTER_NAMES)}):("?[^\s"]*)$', text)
+    match = _PARTIAL.search(text)
     return (match[1], match[2].lstrip('"')) if match else None
+
+
+def without_partial_filter(text: str) -> str:
+    """A text without the unfinished filter at its end, which is no words to search for."""
+    return _PARTIAL.sub("", text)
 
 
 def parse_filter(text: str) -> list[PickerOption]:

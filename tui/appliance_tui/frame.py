@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
+from textual.keys import REPLACED_KEYS, key_to_character
 from textual.screen import Screen
-from textual.widgets import Footer, Static
-from textual.widgets._footer import FooterKey
+from textual.widgets import Input, Static
 
-from appliance_tui.actions import ACTIONS, SCREENS, bindings
+from appliance_tui.actions import ACTIONS, SCREENS, Action, actions, bindings
+from appliance_tui.list_keys import EVERYWHERE, ListScreen, Navigable
+from appliance_tui.widgets.click_line import ClickLine, LinePart
 
 if TYPE_CHECKING:
     from appliance_tui.app import ApplianceApp
@@ -21,11 +25,14 @@ SCREEN_NAMES = {action.id.removeprefix("app."): action.name for action in ACTION
 COMPACT_BAR_COLUMNS = 100
 """Columns below which the bar leaves out keys and counts."""
 
+SWITCH_USER = "user"
+"""What a click on the name of the user means."""
+
 SPLIT_VIEW_COLUMNS = 130
 """Columns from which details are shown beside a list."""
 
 
-class ScreenBar(Static):
+class ScreenBar(ClickLine):
     """The names of the screens, the current one highlighted, and the user whose memory is shown."""
 
     def __init__(self, current: str) -> None:
@@ -35,6 +42,7 @@ class ScreenBar(Static):
     def on_mount(self) -> None:
         self.watch(self.app, "status_text", self._write)
         self.watch(self.app, "user", self._write)
+        self.watch(self.app, "erasure", self._write)
 
     def on_resize(self) -> None:
         self._write()
@@ -42,53 +50,107 @@ class ScreenBar(Static):
     def _write(self) -> None:
         app = cast("ApplianceApp", self.app)
         wide = self.size.width >= COMPACT_BAR_COLUMNS
-        left = Content.assemble(
-            *(
-                part
-                for number, name in enumerate(SCREENS, 1)
-                for part in (
+        left = [
+            LinePart(
+                Content.assemble(
                     (f" F{number} " if wide else " ", "$foreground-muted"),
                     (SCREEN_NAMES[name], "bold $text-accent" if name == self._current_name else "$foreground-muted"),
-                )
+                ),
+                name,
+                f"F{number}",
             )
-        )
-        texts = [f"{app.active_user} · {app.status_text} "] if app.status_text and wide else []
-        for text in [*texts, f"{app.active_user} "]:  # the longest that has room
-            right = Content.styled(text, "$foreground-muted")
-            gap = self.size.width - left.cell_length - right.cell_length
+            for number, name in enumerate(SCREENS, 1)
+        ]
+        erasing = f"{app.erasure.bar_text} · " if app.erasure is not None and app.erasure.bar_text else ""
+        status = f" · {app.status_text}" if app.status_text and wide else ""
+        user = LinePart(Content.styled(app.active_user, "$foreground-muted"), SWITCH_USER, "Switch the user")
+        before = LinePart(Content.styled(erasing, "bold $text-warning"))
+        for right in (  # the longest that has room
+            [before, user, LinePart(Content.styled(f"{status} ", "$foreground-muted"))],
+            [before, user, LinePart(Content(" "))],
+            [before],
+        ):
+            gap = self.size.width - sum(part.content.cell_length for part in (*left, *right))
             if gap > 1:
-                self.update(Content.assemble(left, " " * gap, right))
+                self.show([*left, LinePart(Content(" " * gap)), *right])
                 return
-        self.update(left)
+        self.show(left)
+
+    @on(ClickLine.Clicked)
+    def _go(self, event: ClickLine.Clicked) -> None:
+        event.stop()
+        app = cast("ApplianceApp", self.app)
+        app.action_switch_user() if event.value == SWITCH_USER else app.action_go(event.value)
 
 
-class KeyFooter(Footer):
-    """The keys that act on a screen. Composed again when they change: ``Footer`` does so whenever the focus moves."""
+class KeyFooter(ClickLine):
+    """The keys that do something now: with the focus, the selection and the state as they are. Help and Quit stand on
+    the right; of the others, those that come first in the table of actions are shown, as many as there is room for."""
 
-    _composed_keys: object = None
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
 
-    def __init__(self) -> None:
-        super().__init__(show_command_palette=False)
+    def on_resize(self) -> None:
+        self._write()
 
-    def compose(self) -> ComposeResult:
-        if self._bindings_ready:
-            self._composed_keys = self._current_keys()
-        for widget in super().compose():
-            if isinstance(widget, FooterKey):
-                # A key begins compact, and is told otherwise when it is mounted: its styles are worked out three times.
-                widget.set_reactive(FooterKey.compact, self.compact)
-            yield widget
+    def _bindings_changed(self, screen: Screen[Any]) -> None:
+        if self.is_attached and screen is self.screen:
+            self._write()
 
-    def bindings_changed(self, screen: Screen[Any]) -> None:
-        if self._composed_keys is None or self._composed_keys != self._current_keys():
-            super().bindings_changed(screen)
+    def _write(self) -> None:
+        if not self.screen.is_mounted:  # it writes then
+            return
+        keys = list(self._current_keys())
+        always = [part for action, part in keys if action.id in EVERYWHERE]
+        others = [part for action, part in keys if action.id not in EVERYWHERE]
+        room = self.size.width - sum(part.content.cell_length for part in always)
+        left: list[LinePart] = []
+        for part in others:
+            room -= part.content.cell_length
+            if room < 0:
+                break
+            left.append(part)
+        gap = self.size.width - sum(part.content.cell_length for part in (*left, *always))
+        self.show([*left, LinePart(Content(" " * max(0, gap))), *always])
 
-    def _current_keys(self) -> object:
-        active = self.screen.active_bindings.values()
-        return [(binding, enabled, tooltip) for _, binding, enabled, tooltip in active if binding.show]
+    def _current_keys(self) -> Iterator[tuple[Action, LinePart]]:
+        """The actions with a key that acts now, the most important first."""
+        screen = cast("ListScreen[Any]", self.screen)
+        keys: dict[str, tuple[str, str]] = {}
+        active_bindings = screen.active_bindings
+        for key, active in active_bindings.items():
+            if active.enabled and active.binding.id and not self._is_typed(key):
+                keys.setdefault(active.binding.id, (key, self.app.get_key_display(active.binding)))
+        if "enter" in active_bindings and (action := self._done_by_enter(screen)) is not None:
+            keys[action.id] = ("enter", "⏎")
+        for action in sorted(ACTIONS, key=lambda action: (action.place == "app", action.id != screen.SUBMITS)):
+            if action.show_in_footer and action.id in keys and screen.available(action.id):
+                key, label = keys[action.id]
+                content = Content.assemble((f" {label} ", "bold $footer-key-foreground"), f"{action.name} ")
+                yield action, LinePart(content, key, action.help)
+
+    def _done_by_enter(self, screen: ListScreen[Any]) -> Action | None:
+        """What Enter leads to where the focused line or list has it first, and tells the screen."""
+        if isinstance(screen.focused, Input):
+            return next((action for action in ACTIONS if action.id == screen.SUBMITS), None)
+        if isinstance(screen.focused, Navigable):
+            place = getattr(screen, "PLACE", "")
+            return next((action for action in actions(place) if "enter" in action.keys.split(",")), None)
+        return None
+
+    def _is_typed(self, key: str) -> bool:
+        """Whether the focused line takes a key as text. Textual knows so of most keys, but not of "/", "+" and "-"."""
+        character = key_to_character(REPLACED_KEYS.get(key, key))
+        focused = self.screen.focused
+        return focused is not None and focused.check_consume_key(key, character)
+
+    @on(ClickLine.Clicked)
+    def _press(self, event: ClickLine.Clicked) -> None:
+        event.stop()
+        self.app.simulate_key(event.value)
 
 
-class FrameScreen(Screen[None]):
+class FrameScreen(ListScreen[None]):
     """A screen of the bar. ``PLACE`` is its place in the table of actions; ``body`` composes its content."""
 
     PLACE: ClassVar[str] = ""
@@ -111,6 +173,7 @@ class FrameScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.watch(self.app, "banner", self._show_banner)
+        self.refresh_bindings()
         self.call_after_refresh(self.appliance.mark_drawn)
 
     def _show_banner(self, text: str) -> None:

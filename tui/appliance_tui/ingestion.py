@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from appliance_tui.app import ApplianceApp
 
 PROGRESS_INTERVAL_SECONDS = 0.1
-"""Seconds between two reports of progress: nobody reads faster."""
+"""Seconds between two reports of progress: as fast as a person reads."""
 
 WATCHER_STOP_TIMEOUT_SECONDS = 3.0
 """Seconds the watcher has to finish a file when the screen closes; the rest of it is read next time."""

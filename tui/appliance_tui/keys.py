@@ -70,8 +70,18 @@ def _check_conflicts(keymap: Mapping[str, str], file: str) -> None:
             owner = owners.setdefault((action.place, key), action.id)
             if owner != action.id and (action.id in keymap or owner in keymap):
                 changed, conflicting = (action.id, owner) if action.id in keymap else (owner, action.id)
-                raise ConfigError(
-                    f"{key!r} is already the key of {conflicting}.",
-                    where=f"{file}: tui.keys.{changed}",
-                    hint=f"Choose another key, or give {conflicting} a different one.",
-                )
+                raise _conflict(key, changed, conflicting, file)
+    # The keys of lists act on every screen: a new one must be free on all.
+    for moved in (action for action in ACTIONS if action.place == "list" and action.id in keymap):
+        for key in set(keymap[moved.id].split(",")) - set(moved.keys.split(",")):
+            taken = next((id for (_, other), id in owners.items() if other == key and id != moved.id), None)
+            if taken is not None:
+                raise _conflict(key, moved.id, taken, file)
+
+
+def _conflict(key: str, changed: str, conflicting: str, file: str) -> ConfigError:
+    return ConfigError(
+        f"{key!r} is already the key of {conflicting}.",
+        where=f"{file}: tui.keys.{changed}",
+        hint=f"Choose another key, or give {conflicting} a different one.",
+    )

@@ -74,8 +74,11 @@ def complete_path(typed: str) -> str | None:
 
 
 def source_file(path: str) -> Path:
-    """The file on disk that holds a source: for a member of a zip ("export.zip!chat.txt"), the zip."""
-    return Path(path) if "!" not in path or Path(path).exists() else Path(path.partition("!")[0])
+    """The file on disk that holds a source: for a document in a zip ("export.zip/chat.txt"), the zip."""
+    file = Path(path)
+    if file.exists():
+        return file
+    return next((parent for parent in file.parents if parent.is_file()), file)
 
 
 def open_file(path: Path) -> bool:

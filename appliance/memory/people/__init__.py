@@ -150,6 +150,12 @@ class PeopleService:
         key = store.me(db, scope)
         return None if key is None else self._person(db, scope, key)
 
+    def count_proposals(self, scope: Scope) -> int:
+        """Return how many pairs of people may be one, by what has been derived so far."""
+        db = self._context.database.read()
+        _, apart = linking.constraints(store.decisions(db, scope))
+        return len(propose(store.people(db, scope), apart, store.writers(db, scope)))
+
     # --- deciding ---------------------------------------------------------------------------------------
 
     def merge(self, request: r.MergePeopleRequest) -> PeopleChange:

@@ -17,6 +17,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Footer, Static
 
 from appliance_tui.actions import bindings
+from appliance_tui.list_keys import ListScreen
 from appliance_tui.path_input import open_file
 from appliance_tui.throughput import format_bytes
 from appliance_tui.widgets.display_text import fit_width, minute, one_line, pluralize
@@ -41,7 +42,7 @@ KIND_LABELS: Mapping[AttachmentKind, str] = {
 }
 
 
-class AttachmentsScreen(ModalScreen[None]):
+class AttachmentsScreen(ListScreen[None], ModalScreen[None]):
     """The files of a conversation; without one, or at a key, those of all conversations."""
 
     CSS_PATH = "attachments.tcss"

@@ -110,7 +110,7 @@ class CalendarScreen(FrameScreen):
 
     def _show_title(self) -> None:
         """What is counted: all messages, or those that pass the filters."""
-        names = self.appliance.person_names
+        names = self.appliance.names_by_id
         parts = [f"by {', '.join(one_line(names.get(id, id)) for id in self.filters.authors)}"]
         parts = parts if self.filters.authors else []
         parts += [f"source: {one_line(self.filters.source)}"] if self.filters.source is not None else []

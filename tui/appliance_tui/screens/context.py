@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,23 +13,28 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.reactive import var
+from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from appliance_tui.budget_shares import PRESETS, SHARE_STEP, Shares, adjust_share, next_budget, preset_shares
+from appliance_tui.context_changes import ContextChange, compare_contexts
 from appliance_tui.frame import FrameScreen
 from appliance_tui.screens.session_picker import SessionChoice
 from appliance_tui.widgets.display_text import one_line, pluralize
 from appliance_tui.widgets.layers import (
+    NO_CHANGE,
     DroppedEntry,
+    DroppedGroup,
     LayerEntry,
     LayerHead,
     LayerRow,
+    RemovedEntry,
     is_plain_line,
     layer_rows,
     render_row,
     row_key,
 )
-from appliance_tui.widgets.prompt_view import PromptView, prompt_lines
+from appliance_tui.widgets.prompt_view import GUTTER, LAYER_COLOURS, PromptView, prompt_lines
 from appliance_tui.widgets.rows import MUTED, RowList
 from appliance_tui.widgets.search_line import SearchInput
 from appliance_tui.workers import MemoryChanged, SerialWorker, begin, show_errors
@@ -46,7 +52,22 @@ CHANGE_PAUSE_SECONDS = 0.5
 MAX_DROPPED_TEXTS = 500
 """Left-out messages that are shown with their text, as many as the memory returns at once."""
 
-EMPTY_HINT = "Type a message of the user. Below is the context that an assistant gets with it, layer by layer."
+CHANGE_SECONDS = 6.0
+"""Seconds for which is marked what came in and dropped out: long enough to read some lines."""
+
+MAX_EXAMPLE_CHARACTERS = 48
+"""Characters of a conversation's title in an example."""
+
+MAX_EXAMPLE_SESSIONS = 20
+"""The latest conversations in which a title is looked for."""
+
+LAYER_MEANINGS = {
+    "profile": "what the memory knows about you",
+    "retrieved": "messages of earlier conversations that match",
+    "summary": "the current conversation so far, in short",
+    "recent": "its latest turns, word for word",
+}
+"""What each layer has, in the order of the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +82,22 @@ class ContextOptions:
     ready: bool = False
 
 
+class MessageInput(SearchInput):
+    """An input for a message. The right arrow on the empty line takes the ``example``."""
+
+    example: var[str] = var("")
+
+    def watch_example(self, example: str) -> None:
+        self.placeholder = f"For example: {example}" if example else "A message of yours"
+
+    def action_cursor_right(self, select: bool = False) -> None:
+        """As Input; on the empty line it takes the example."""
+        if self.value or not self.example:
+            super().action_cursor_right(select)
+        else:
+            self.insert_text_at_cursor(self.example)
+
+
 class ContextScreen(FrameScreen):
     """The prompt on the left, its layers on the right."""
 
@@ -73,20 +110,24 @@ class ContextScreen(FrameScreen):
     """The text whose context is shown."""
 
     def body(self) -> ComposeResult:
-        line = SearchInput(id="context-query")
-        line.placeholder = "A message of the user"
-        yield line
+        yield MessageInput(id="context-query")
         yield Static("", id="context-options", markup=False)
         with Horizontal(id="context"):
             yield PromptView(id="prompt")
+            yield Static("", id="context-empty", markup=False)
             with Vertical(id="layers-pane"):
                 yield RowList[LayerRow](render_row, key=row_key, is_head=is_plain_line, id="layers")
-        yield Static(EMPTY_HINT, id="context-note", markup=False)
+        yield Static("", id="context-note", markup=False)
 
     def on_mount(self) -> None:
         super().on_mount()
         self._queries = SerialWorker(self, self.appliance.memory_worker)
         self._shown_context: Context | None = None
+        self._shown_session = ""
+        self._left_out: Mapping[str, Message] = {}
+        self._change = NO_CHANGE
+        self._change_timer: Timer | None = None
+        self._open_reasons: set[str] = set()
         self.query_one("#layers-pane").border_title = "Layers"
         self.watch(self.app, "user", lambda user: self._schedule_build(), init=False)
         self.query_one(SearchInput).focus()
@@ -115,14 +156,24 @@ class ContextScreen(FrameScreen):
 
     async def _build_context(self, query: str, pause: float) -> None:
         await asyncio.sleep(pause)
-        options, user, width = self.options, self.appliance.user, self.query_one(PromptView).text_width
+        options, user, width = self.options, self.appliance.user, self._prompt_width
         with show_errors(self._show_note):
             answer = await self._queries.run_query(lambda memory: _load_answer(memory, query, options, user, width))
             self._show(answer, width)
 
+    @property
+    def _prompt_width(self) -> int:
+        """Cells of a line of the prompt, also while the explanation stands in its place."""
+        view = self.query_one(PromptView)
+        return view.text_width if view.display else max(1, self.query_one("#context-empty").size.width - GUTTER)
+
     def _show(self, answer: _ContextAnswer, width: int) -> None:
-        context, options = answer.context, answer.options
-        self._shown_context = context
+        context, options, previous = answer.context, answer.options, self._shown_context
+        is_same_message = previous is not None and (previous.query, self._shown_session) == (
+            context.query,
+            options.session,
+        )
+        self._shown_context, self._shown_session, self._left_out = context, options.session, answer.left_out
         if not self.options.ready:
             self.set_reactive(ContextScreen.options, options)
         self._show_options(context)
@@ -131,13 +182,50 @@ class ContextScreen(FrameScreen):
             for layer in context.layers
         }
         self.query_one(PromptView).show(answer.lines, width, layer_notes)
-        self._rows.show(list(layer_rows(context, options.shares, answer.left_out)))
+        self._show_empty_state(context, answer.example)
+        if previous is None or not is_same_message:
+            self._show_change(NO_CHANGE)
+        elif change := compare_contexts(previous, context):
+            self._show_change(change)
+        else:
+            self._show_rows()  # what is marked stays for its moment
+        self.answered_query = context.query
+
+    def _show_change(self, change: ContextChange) -> None:
+        """Mark for a moment what came in and dropped out."""
+        if self._change_timer is not None:
+            self._change_timer.stop()
+        self._change = change
+        self._change_timer = self.set_timer(CHANGE_SECONDS, self._end_change) if change else None
+        self.query_one(PromptView).mark_added(change.added.keys())
+        self._show_rows()
+
+    def _end_change(self) -> None:
+        self._show_change(NO_CHANGE)
+
+    def _show_rows(self) -> None:
+        """Show the layers of the context, and what there is to say about it."""
+        if (context := self._shown_context) is None:
+            return
+        shares = self.options.shares
+        if not context.query.strip():
+            context = replace(context, notes=())  # "No memory matches" is no news before anything is typed
+        self._rows.show(list(layer_rows(context, shares, self._left_out, self._change, self._open_reasons)))
         self._mark_in_prompt()
         included = sum(len(layer.items) for layer in context.layers)
-        notes = [] if context.query.strip() else [EMPTY_HINT]
-        notes.append(f"{included} included, {len(context.dropped)} left out")
-        self._show_note(" · ".join([*notes, *map(one_line, context.notes)]))
-        self.answered_query = context.query
+        notes = [f"{included} included, {len(context.dropped)} left out", self._change.text]
+        notes += map(one_line, context.notes)
+        self._show_note(" · ".join(filter(None, notes)))
+
+    def _show_empty_state(self, context: Context, example: str) -> None:
+        """Explain the screen in place of the prompt while there is no message and no conversation goes on."""
+        is_empty = not context.query.strip() and not self.options.session
+        self.query_one(MessageInput).example = example
+        self.query_one(PromptView).display = not is_empty
+        explanation = self.query_one("#context-empty", Static)
+        explanation.display = is_empty
+        if is_empty:
+            explanation.update(_explanation(context, example))
 
     def _show_options(self, context: Context) -> None:
         options = self.options
@@ -150,7 +238,6 @@ class ContextScreen(FrameScreen):
                 (f"{options.budget:,}", "bold"),
                 ("   conversation ", MUTED),
                 (f"{options.session} {one_line(options.title)[:40]}" if options.session else "none", "bold"),
-                (f"   tokens of {context.encoding}", MUTED),
             )
         )
 
@@ -176,13 +263,29 @@ class ContextScreen(FrameScreen):
     def _rows(self) -> RowList[LayerRow]:
         return self.query_one("#layers", RowList)
 
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``: with the selected row and the shares as they are."""
+        match id:
+            case "context.more" | "context.less":
+                return isinstance(self._rows.chosen, (LayerHead, LayerEntry))
+            case "context.open":
+                return isinstance(self._rows.chosen, (LayerEntry, DroppedEntry))
+            case "context.reset":
+                return dict(self.options.shares) != dict(PRESETS[self.options.preset])
+            case "context.copy":
+                return self._shown_context is not None and bool(self._shown_context.text)
+        return super().available(id)
+
     @on(RowList.Moved, "#layers")
     def _mark_in_prompt(self) -> None:
+        self.refresh_bindings()
         match self._rows.chosen:
             case LayerHead(name):
                 self.query_one(PromptView).mark(name, "")
             case LayerEntry(layer, item):
                 self.query_one(PromptView).mark(layer, item.message_id)
+            case _:
+                self.query_one(PromptView).mark("", "")
 
     @on(SearchInput.Move)
     def _move_mark(self, event: SearchInput.Move) -> None:
@@ -199,7 +302,7 @@ class ContextScreen(FrameScreen):
     def action_share(self, direction: int) -> None:
         """Give the selected layer a larger (1) or smaller (-1) share; the others divide the rest."""
         match self._rows.chosen:
-            case LayerHead(layer) | LayerEntry(layer, _):
+            case LayerHead(layer) | LayerEntry(layer):
                 shares = adjust_share(self.options.shares, layer, direction * SHARE_STEP)
                 self.options = replace(self.options, shares=shares)
             case _:
@@ -233,11 +336,17 @@ class ContextScreen(FrameScreen):
 
     @on(RowList.Opened, "#layers")
     def action_open(self) -> None:
-        """Open the selected message in its conversation; for a fact or a summary, its latest source."""
+        """Open the selected message in its conversation; for a fact or a summary, its latest source. A reason unfolds
+        to what was left out for it, or folds."""
         match self._rows.chosen:
+            case DroppedGroup(reason):
+                self._open_reasons ^= {reason}
+                self._show_rows()
+            case RemovedEntry(removed):
+                self._schedule_open([removed.item.message_id])
             case LayerEntry(_, item):
                 self._schedule_open([item.message_id, *map(str, list(item.why.get("messages", ()))[::-1])])
-            case DroppedEntry(dropped, _):
+            case DroppedEntry(dropped):
                 self._schedule_open([dropped.message_id])
 
     def _schedule_open(self, ids: list[str]) -> None:
@@ -258,6 +367,7 @@ class _ContextAnswer:
     options: ContextOptions
     left_out: dict[str, Message]
     lines: list[Any]
+    example: str
 
 
 def _load_answer(
@@ -283,7 +393,33 @@ def _load_answer(
     )
     ids = [dropped.message_id for dropped in context.dropped[:MAX_DROPPED_TEXTS]]
     left_out = {message.id: message for message in memory.overview.messages(ids)} if ids else {}
-    return _ContextAnswer(context, options, left_out, prompt_lines(context.text, width))
+    example = "" if query.strip() else _example(memory, user)
+    return _ContextAnswer(context, options, left_out, prompt_lines(context.text, width), example)
+
+
+def _example(memory: Appliance, user: str | None) -> str:
+    """A message that the memory has something for: a question about the latest conversation with a title."""
+    latest = memory.sessions.list(user_id=user, hidden=False, limit=MAX_EXAMPLE_SESSIONS)
+    title = next((one_line(info.title) for info in latest if info.title and info.messages), "")
+    if not title or title.endswith("?"):
+        return title
+    short = title if len(title) <= MAX_EXAMPLE_CHARACTERS else f"{title[:MAX_EXAMPLE_CHARACTERS].rstrip()}…"
+    return f"What did we say about “{short}”?"
+
+
+def _explanation(context: Context, example: str) -> Content:
+    """What the screen shows, in a memory that has something and in an empty one."""
+    lines = [Content("Type a message as you would to an assistant: here is the prompt that it gets from this memory.")]
+    if example:
+        lines.append(Content.assemble(("For example  ", MUTED), (example, "bold"), ("  → takes it", MUTED)))
+    else:
+        lines.append(Content.styled("The memory has no conversation yet. F5 imports some.", MUTED))
+    lines.append(Content(""))
+    facts = next((len(layer.items) for layer in context.layers if layer.name == "profile"), 0)
+    for layer, meaning in LAYER_MEANINGS.items():
+        colour, now = LAYER_COLOURS[layer], f" ({pluralize(facts, 'fact')} now)" if layer == "profile" else ""
+        lines.append(Content.assemble(("▌ ", colour), (f"{layer:<11}", f"bold {colour}"), meaning, (now, MUTED)))
+    return Content("\n").join(lines)
 
 
 def _source_message(memory: Appliance, ids: list[str]) -> Message | None:

@@ -18,12 +18,14 @@ from textual.content import Content
 from textual.widgets import Static
 
 from appliance.errors import NotFound
+from appliance_tui.branches import choose_branch
 from appliance_tui.conversation_search import ConversationSearch, FoundBatch, query_search, typed_search
+from appliance_tui.destinations import first_day_since
 from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import open_file
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.throughput import format_bytes
-from appliance_tui.widgets.conversation_layout import ConversationLayout, build_layout
+from appliance_tui.widgets.conversation_layout import ConversationLayout, build_layout, empty_layout
 from appliance_tui.widgets.display_text import day, one_line, pluralize
 from appliance_tui.widgets.hit_preview import found_passage
 from appliance_tui.widgets.match_highlights import words_pattern
@@ -53,12 +55,19 @@ class ConversationScreen(FrameScreen):
 
     CSS_PATH = "conversation.tcss"
     PLACE = "reading"
+    MAIN_LIST = "TranscriptView"
     AUTO_FOCUS = "#transcript"
     BINDINGS: ClassVar = [
         Binding(str(key), f"quote({key})", show=False, id=f"reading.quote{key}") for key in range(1, 10)
     ]
 
-    def __init__(self, session_id: str, message_id: str | None = None, results: SearchResults | None = None) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        message_id: str | None = None,
+        results: SearchResults | None = None,
+        day: str | None = None,
+    ) -> None:
         """``results`` are those of the search whose hit is read; ``results.position`` is that hit."""
         super().__init__()
         self._results = results
@@ -66,6 +75,7 @@ class ConversationScreen(FrameScreen):
         self._matching_words: dict[str, str] = {}
         self.session_id = session_id
         self._target_message_id = message_id
+        self._target_day = day
         self.info: SessionInfo | None = None
         self.hits: list[int] = []
         self._is_searching = False
@@ -84,8 +94,10 @@ class ConversationScreen(FrameScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
+        self._user = self.appliance.active_user
         self.app.theme_changed_signal.subscribe(self, lambda theme: self.transcript.lay_out())
         self.watch(self.app, "name_keys", self._show_people)
+        self.watch(self.app, "user", self._leave_other_user, init=False)
         begin(self, self._load, "open")
 
     @property
@@ -93,20 +105,22 @@ class ConversationScreen(FrameScreen):
         return self.query_one(TranscriptView)
 
     def _show_people(self, name_keys: Mapping[str, str]) -> None:
-        self.transcript.name_keys = name_keys
+        self.transcript.name_keys, self.transcript.person_names = name_keys, self.appliance.person_names
         self.transcript.refresh()
 
     async def _load(self) -> None:
         with show_errors(self._show_note):
             self.info, summary, layout = await self.appliance.memory_worker.run_query(self._read_conversation)
+            self.query_one(SummaryPanel).show(summary, self.appliance.summary_view)
             self._show_title()
-            self.query_one(SummaryPanel).show(summary)
             self.call_after_refresh(self._show_layout, layout)  # when the height of the summary is known
 
     def _show_layout(self, layout: ConversationLayout) -> None:
         self.transcript.show(layout, self._target_message_id)
         self._is_shown = True
         self._land()
+        if self._target_day is not None:
+            self.go_to_day(self._target_day)
         if self._target_message_id is not None and self._target_message_id not in layout.index_by_id:
             self.notify(f"The message {one_line(self._target_message_id)} no longer exists.", markup=False)
 
@@ -117,17 +131,11 @@ class ConversationScreen(FrameScreen):
             return
         hit = self._results.hits[self._results.position]
         matches = self._results.matches.get(hit.message_id)
-        has_query = self._search_query()
+        self._search_query()
         if (index := layout.index_by_id.get(hit.message_id)) is not None:
-            if has_query:
+            if self._search_in is not None:
                 self._add_matches([index], matches.words if matches is not None else ())
             self.transcript.land(index, found_passage(hit, matches))
-
-    def _search_query(self) -> bool:
-        """Look for the words of the query that led here; False without any, as from a list of what passes filters."""
-        if query := self._results.spec.query.strip() if self._results is not None else "":
-            self._begin_search(query_search(query))
-        return bool(query)
 
     def _read_conversation(self, memory: Appliance) -> tuple[SessionInfo, Summary | None, ConversationLayout]:
         summaries = memory.summaries.list(session_id=self.session_id, level="session", limit=1)
@@ -141,7 +149,13 @@ class ConversationScreen(FrameScreen):
         if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed"):
             self._schedule_refresh()
 
+    def _leave_other_user(self) -> None:
+        """Close a conversation of another user than the one that is shown now."""
+        if self.is_current and self.appliance.active_user != self._user:
+            self.dismiss()
+
     def on_screen_resume(self) -> None:
+        self._leave_other_user()
         self._schedule_refresh()
 
     def _schedule_refresh(self) -> None:
@@ -168,7 +182,8 @@ class ConversationScreen(FrameScreen):
                 if self._search_in is not None:
                     self._begin_search(self._search_in, goes_to_first=False)
             if summary != self.query_one(SummaryPanel).summary:
-                self.query_one(SummaryPanel).show(summary)
+                self.query_one(SummaryPanel).show(summary, self.appliance.summary_view)
+                self._show_title()
             await asyncio.sleep(REFRESH_INTERVAL_SECONDS)
 
     def _show_title(self) -> None:
@@ -180,6 +195,7 @@ class ConversationScreen(FrameScreen):
             pluralize(info.messages + info.shared, "message"),
             first if first == last else f"{first} – {last}",
             f"branch of {info.branch_of}" if info.branch_of else "",
+            "summary folded, s shows it" if self.query_one(SummaryPanel).is_folded else "",
         ]
         self.query_one("#reading-title", Static).update(
             Content.assemble(
@@ -192,8 +208,20 @@ class ConversationScreen(FrameScreen):
     def _show_note(self, text: str) -> None:
         self.query_one("#reading-note", Static).update(text)
 
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``: with the message, the summary and the search as they are."""
+        action = id.removeprefix("reading.")
+        if action in ("next_found", "previous_found"):
+            return bool(self.hits)
+        if action in ("summary", "quotes"):
+            return self.query_one(SummaryPanel).summary is not None
+        if action == "fold":
+            return self.transcript.is_long
+        return action not in ("pin", "copy", "forget", "attachments") or self.transcript.marked_id is not None
+
     @on(TranscriptView.Moved)
     def _show_position(self) -> None:
+        self.refresh_bindings()
         layout, mark = self.transcript.conversation_layout, self.transcript.mark
         if layout is None:
             return
@@ -234,6 +262,11 @@ class ConversationScreen(FrameScreen):
         self._search_query()
         self._show_position()
 
+    def _search_query(self) -> None:
+        """Look for the words of the query that led here; filters alone have none."""
+        if self._results is not None and self._results.spec.query.strip():
+            self._begin_search(query_search(self._results.spec.query))
+
     @work(exclusive=True, group="hit")
     async def action_hit(self, by: int) -> None:
         """Go to the next hit of the search (``by`` 1) or the previous one (-1); without a search, to a day."""
@@ -258,19 +291,6 @@ class ConversationScreen(FrameScreen):
                 self.session_id, self._target_message_id, self._is_shown = hit.session_id, hit.message_id, False
                 begin(self, self._load, "open", exclusive=True)
 
-    def action_move(self, by: int) -> None:
-        self.transcript.move(by)
-
-    def action_page(self, by: int) -> None:
-        self.transcript.page(by)
-
-    def action_first(self) -> None:
-        self.transcript.jump(0)
-
-    def action_last(self) -> None:
-        if self.transcript.conversation_layout is not None:
-            self.transcript.jump(len(self.transcript.conversation_layout) - 1, 1.0)
-
     def action_day(self, by: int) -> None:
         if not self.transcript.jump_day(by):
             self.notify("This is the last day." if by > 0 else "This is the first day.", timeout=2)
@@ -279,7 +299,7 @@ class ConversationScreen(FrameScreen):
         self.transcript.toggle_fold()
 
     def action_date(self) -> None:
-        self.query_one(QuestionLine).ask("date", "Go to: 2024, 2024-03 or 2024-03-09")
+        self.query_one(QuestionLine).ask("date", "Go to: 2024-03, 9 March 2024 or last May")
 
     def action_find(self) -> None:
         self.query_one(QuestionLine).ask("find", "Find in this conversation")
@@ -288,22 +308,31 @@ class ConversationScreen(FrameScreen):
     def _question_answered(self, event: QuestionLine.Answered) -> None:
         text = event.text.strip()
         if event.about == "date":
-            self._go_to_date(text)
+            if _DATE.fullmatch(text):
+                self.go_to_day(text)
+            else:
+                begin(self, partial(self._go_to_period, text), "date", exclusive=True)
         elif text:
-            self._start_search(text)
+            self._begin_search(typed_search(text), goes_to_first=True)
 
-    def _go_to_date(self, date: str) -> None:
-        layout = self.transcript.conversation_layout
-        if not _DATE.fullmatch(date):
-            self.notify(f"Invalid date '{date}'. Use YYYY, YYYY-MM or YYYY-MM-DD.", severity="warning", markup=False)
-        elif layout is not None:
+    async def _go_to_period(self, text: str) -> None:
+        """Go to the beginning of a period, such as "last May"."""
+        with self.appliance.report_errors():
+            found = await self.appliance.memory_worker.run_query(
+                lambda memory: first_day_since(memory, self.session_id, text)
+            )
+            if found is None:
+                self.notify(f"No messages in {text} or later.", severity="warning", markup=False)
+            else:
+                self.go_to_day(found)
+
+    def go_to_day(self, date: str) -> None:
+        """Go to the first message of a day, a month or a year, else to the first one after it."""
+        if (layout := self.transcript.conversation_layout) is not None:
             if (index := layout.first_on_or_after(date)) is None:
                 self.notify(f"No messages in {date} or later.", severity="warning", markup=False)
             else:
                 self.transcript.jump(index)
-
-    def _start_search(self, words: str) -> None:
-        self._begin_search(typed_search(words), goes_to_first=True)
 
     def _begin_search(self, search: ConversationSearch, *, goes_to_first: bool = False) -> None:
         """Look for something in the conversation; ``goes_to_first`` shows the first match as soon as it is found."""
@@ -368,7 +397,8 @@ class ConversationScreen(FrameScreen):
 
     def action_summary(self) -> None:
         if self._require_summary() is not None:
-            self.query_one(SummaryPanel).toggle()
+            self.appliance.summary_view = self.query_one(SummaryPanel).next_view(self.has_class("-wide"))
+            self._show_title()
 
     def _require_summary(self) -> Summary | None:
         """The summary; without one, a notification says so."""
@@ -455,33 +485,9 @@ class ConversationScreen(FrameScreen):
 
     @work(exclusive=True, group="branches")
     async def action_branches(self) -> None:
-        if (info := self.info) is None:
-            return
-        with self.appliance.report_errors():
-            with self.appliance.input_queue.held():
-                related = await self.appliance.memory_worker.run_query(lambda memory: _related_sessions(memory, info))
-            if not related:
-                self.notify("No branches", timeout=3)
-                return
-            options = [
-                PickerOption(
-                    "parent" if other.id == info.branch_of else "branch",
-                    one_line(other.title or other.external_id),
-                    f"{other.id} · {pluralize(other.messages, 'own message')} · {day(other.last_at)}",
-                )
-                for other in related
-            ]
-            chosen = await self.app.push_screen_wait(PickerScreen("Branches", options))
-            if chosen is not None:
-                other = related[options.index(chosen)]
-                self.appliance.read(other.id, other.branch_at if other.branch_of == info.id else info.branch_at)
-
-
-def _related_sessions(memory: Appliance, info: SessionInfo) -> list[SessionInfo]:
-    """A conversation's parent and its branches."""
-    parents = [memory.sessions.info(info.branch_of)] if info.branch_of else []
-    local_sessions = memory.sessions.list(user_id=info.user_id, namespace=info.namespace, sources=("local",))
-    return [*parents, *(branch for branch in local_sessions if branch.branch_of == info.id)]
+        if self.info is not None:
+            with self.appliance.report_errors():
+                await choose_branch(self.appliance, self.info)
 
 
 def _file_note(file: Attachment) -> str:
@@ -491,10 +497,3 @@ def _file_note(file: Attachment) -> str:
 
 def _find_batch(memory: Appliance, search: ConversationSearch, ids: Sequence[str]) -> FoundBatch:
     return search.find(memory, ids)
-
-
-def empty_layout(session_id: str) -> ConversationLayout:
-    """A conversation without messages."""
-    from appliance.types import Outline
-
-    return build_layout(Outline(session_id))

@@ -101,6 +101,7 @@ class ConversationsScreen(FrameScreen):
 
     CSS_PATH = "conversations.tcss"
     PLACE = "conversations"
+    MAIN_LIST = "SessionList"
     AUTO_FOCUS = "#sessions"
 
     view: var[ConversationView] = var(ConversationView())
@@ -212,8 +213,16 @@ class ConversationsScreen(FrameScreen):
             Content.assemble(("Conversations ", "bold $text-primary"), (" · ".join(parts), "$foreground-muted"))
         )
 
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``: what acts on a conversation needs one."""
+        if id == "conversations.clear":
+            return self.view.is_filtered
+        on_selected = ("read", "pin", "rename", "forget")
+        return id.removeprefix("conversations.") not in on_selected or self.sessions.marked is not None
+
     @on(SessionList.Marked)
     def _preview_marked(self) -> None:
+        self.refresh_bindings()
         if self.query_one("#sessions-preview").display:
             begin(self, partial(self._load_preview, self.sessions.marked), "preview", exclusive=True)
 
@@ -243,18 +252,6 @@ class ConversationsScreen(FrameScreen):
     def action_read(self) -> None:
         if (info := self.sessions.marked) is not None:
             self.appliance.read(info.id)
-
-    def action_move(self, by: int) -> None:
-        self.sessions.move(by)
-
-    def action_page(self, by: int) -> None:
-        self.sessions.move(by * self.sessions.rows_per_page)
-
-    def action_first(self) -> None:
-        self.sessions.move(-len(self.sessions.rows))
-
-    def action_last(self) -> None:
-        self.sessions.move(len(self.sessions.rows))
 
     def action_sort(self) -> None:
         names = list(SORT_LABELS)

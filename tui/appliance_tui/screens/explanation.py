@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from appliance_tui.actions import bindings
+from appliance_tui.list_keys import ListScreen
 from appliance_tui.widgets.display_text import one_line, pluralize, render_bar
 
 BAR_WIDTH = 20
@@ -21,7 +22,7 @@ MIN_VISIBLE_SCORE = 0.005
 """Parts below it would show as 0.00 and are left out."""
 
 
-class ExplanationScreen(ModalScreen[None]):
+class ExplanationScreen(ListScreen[None], ModalScreen[None]):
     """Explains one message. ``why`` and ``score`` are those of a hit, None if the message was not a candidate."""
 
     CSS_PATH = "explanation.tcss"

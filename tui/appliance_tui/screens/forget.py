@@ -1,4 +1,7 @@
-"""Forgetting: a request, a preview, a confirmation that can't happen by mistake, and the receipt."""
+"""Forgetting: a request, a preview, a confirmation that can't happen by mistake, and the receipt.
+
+The erasure itself is the app's (``running_erasure``): the dialog can be closed, and shows it when it is opened again.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.message import Message as TextualMessage
 from textual.screen import ModalScreen
 from textual.widgets import Checkbox, Input, ProgressBar, Static
 
@@ -22,27 +24,37 @@ from appliance_tui.erasure import (
     ErasureRequest,
     ErasureSummary,
     author_note,
-    echo_note,
     kept_file_notes,
     place_note,
     preview_erasure,
     receipt_fields,
+    receipt_text,
 )
 from appliance_tui.frame import KeyFooter
-from appliance_tui.widgets.display_text import abbreviate_home, minute, one_line, pluralize
+from appliance_tui.list_keys import ListScreen
+from appliance_tui.private_file import save_private
+from appliance_tui.running_erasure import RunningErasure, start_erasure
+from appliance_tui.widgets.display_text import abbreviate_home, one_line
+from appliance_tui.widgets.erasure_rows import (
+    EchoRow,
+    ErasureRow,
+    Heading,
+    erasure_rows,
+    is_heading,
+    render_receipt,
+    render_row,
+    row_key,
+)
+from appliance_tui.widgets.prompt_line import QuestionLine
 from appliance_tui.widgets.rows import MUTED, RowList
 from appliance_tui.workers import MemoryChanged, SerialWorker, begin, error_text, show_errors
 
 if TYPE_CHECKING:
-    from appliance.client import Appliance
-    from appliance.types import Message, Receipt
+    from appliance.types import Receipt
     from appliance_tui.app import ApplianceApp
 
 TYPING_PAUSE_SECONDS = 0.15
 """Seconds without a key before the preview: words may occur in many messages."""
-
-MAX_LINE_CHARACTERS = 400
-"""Characters of a message that a line is made from."""
 
 FIELDS = {
     "words": ("Words", "messages that contain this text"),
@@ -61,17 +73,6 @@ NOTHING_NAMED_HINT = "Enter what to forget. The fields narrow each other."
 Stage = Literal["naming", "erasing", "done"]
 
 
-class ErasureProgress(TextualMessage):
-    """The progress of an erasure in steps."""
-
-    def __init__(self, done: int, pending: int) -> None:
-        super().__init__()
-        self.done, self.pending = done, pending
-
-    def can_replace(self, message: TextualMessage) -> bool:
-        return isinstance(message, ErasureProgress)
-
-
 class CheckMark(Checkbox):
     """A checkbox that shows no cross when it is off: a faint one could be taken for a set one."""
 
@@ -80,7 +81,7 @@ class CheckMark(Checkbox):
         return super().render()
 
 
-class ForgetScreen(ModalScreen["Receipt | None"]):
+class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
     """Returns the receipt, None if nothing was erased."""
 
     CSS_PATH = "forget.tcss"
@@ -93,6 +94,8 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         self._stage: Stage = "naming"
         self._summary: ErasureSummary | None = None
         self._receipt: Receipt | None = None
+        self._files: Sequence[str] = ()
+        self._chosen_echoes: set[str] = set()
         self._receipts_shown = False
         self._is_ready = False
         self._focus_confirmation = bool(ids)  # the request is complete: only the number is missing
@@ -109,14 +112,15 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
                             yield Input(value, placeholder=example, compact=True, id=f"forget-{name}")
                 with Horizontal(id="forget-marks"):
                     yield CheckMark("Everything", id="forget-everything", compact=True)
-                    yield CheckMark("Also what repeats it", id="forget-echoes", compact=True)
+                    yield CheckMark("Also what repeats it (ctrl+o)", id="forget-echoes", compact=True)
             yield Static("", id="forget-text", markup=False)
-            yield RowList["Message"](_message_line, key=lambda item: item.id, id="forget-sample")
-            yield RowList["Receipt"](_receipt_line, key=lambda item: item.id, id="forget-receipts")
+            yield RowList[ErasureRow](render_row, key=row_key, is_head=is_heading, id="forget-sample")
+            yield RowList["Receipt"](render_receipt, key=lambda item: item.id, id="forget-receipts")
             yield ProgressBar(id="forget-progress", show_eta=False)
             with Horizontal(id="forget-confirm"):
                 yield Static("", id="forget-prompt", markup=False)
                 yield Input(id="forget-count", compact=True)
+            yield QuestionLine(id="forget-path")
         yield KeyFooter()
 
     def on_mount(self) -> None:
@@ -129,6 +133,7 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         self.query_one("#forget-ids" if self._ids else "#forget-words", Input).focus()
         self._is_ready = True
         self._schedule_preview()
+        self.watch(self.app, "erasure", self._show_erasure)
 
     @property
     def appliance(self) -> ApplianceApp:
@@ -141,14 +146,21 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
             tuple(values.pop("ids").replace(",", " ").split()),
             **values,
             everything=self.query_one("#forget-everything", Checkbox).value,
-            with_echoes=self.query_one("#forget-echoes", Checkbox).value,
+            with_echoes=self._takes_all_echoes or bool(self._chosen_echoes),
+            echo_ids=() if self._takes_all_echoes else tuple(sorted(self._chosen_echoes)),
         )
+
+    @property
+    def _takes_all_echoes(self) -> bool:
+        return self.query_one("#forget-echoes", Checkbox).value
 
     @on(Input.Changed)
     @on(Checkbox.Changed)
     def _field_changed(self, event: Input.Changed | Checkbox.Changed) -> None:
         event.stop()
-        if isinstance(event, Checkbox.Changed) or event.input.id != "forget-count":
+        if isinstance(event, Checkbox.Changed) or event.input.id not in ("forget-count", "forget-path"):
+            if isinstance(event, Input.Changed):
+                self._chosen_echoes.clear()  # what repeats something else is something else
             self._schedule_preview()
 
     def _schedule_preview(self) -> None:
@@ -156,6 +168,7 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         if self._stage != "naming" or not self._is_ready:
             return
         self._summary = None
+        self._focus_confirmation |= self.query_one("#forget-count").has_focus
         self.query_one("#forget-confirm").display = False
         begin(self, partial(self._load_preview, self._build_request()), "preview", exclusive=True)
 
@@ -176,23 +189,22 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
             self._show(summary)
 
     def _show(self, summary: ErasureSummary) -> None:
-        self._sample_rows.show(summary.sample)
+        all_echoes = {echo.id for echo in summary.preview.echoes}
+        chosen = all_echoes if self._takes_all_echoes else self._chosen_echoes
+        self._sample_rows.show(list(erasure_rows(summary, chosen)))
         if not summary.count:
             self._show_text(f"No matches: nothing to forget. {author_note(summary.preview)}".rstrip())
             return
         self._summary = summary
-        paths = [one_line(abbreviate_home(path)) for path in summary.preview.files]
-        files = "".join(f"\n{note}" for note in kept_file_notes(paths))
-        is_partial = len(summary.preview.messages) > len(summary.sample)
-        first = f"\nThe first {len(summary.sample):,} of them:" if is_partial else ""
-        included = self.query_one("#forget-echoes", Checkbox).value
-        notes = (
-            author_note(summary.preview),
-            place_note(summary.preview),
-            echo_note(summary.preview, included=included),
-        )
-        places = "".join(f"\n{note}" for note in notes if note)
-        self._show_text(f"This erases {summary.description}. It can't be undone.{places}{files}{first}")
+        preview = summary.preview
+        paths = [one_line(abbreviate_home(path)) for path in preview.files]
+        notes = [
+            f"This erases {summary.description}. It can't be undone.",
+            author_note(preview),
+            place_note(preview),
+            *kept_file_notes(paths),
+        ]
+        self._show_text("\n".join(filter(None, notes)))
         self.query_one("#forget-prompt", Static).update(
             f"Type {summary.count} and enter to erase {summary.count_label}:"
         )
@@ -205,13 +217,42 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         self.query_one("#forget-text", Static).update(text)
 
     @property
-    def _sample_rows(self) -> RowList[Message]:
+    def _sample_rows(self) -> RowList[ErasureRow]:
         return self.query_one("#forget-sample", RowList)
 
     @on(RowList.Opened, "#forget-sample")
     def _open_marked(self) -> None:
-        if (message := self._sample_rows.chosen) is not None:
+        match self._sample_rows.chosen:
+            case None | Heading():
+                return
+            case EchoRow(echo):
+                if echo.kind not in ("summary", "fact"):
+                    begin(self, partial(self._open_message, echo.id), "open", exclusive=True)
+            case message:
+                self.appliance.read(message.session_id, message.id)
+
+    async def _open_message(self, id: str) -> None:
+        with self.appliance.report_errors():
+            message = await self.appliance.memory_worker.run_query(lambda memory: memory.message(id))
             self.appliance.read(message.session_id, message.id)
+
+    def action_echoes(self) -> None:
+        """Erase also all that repeats the messages, or nothing of it."""
+        self._chosen_echoes.clear()
+        self.query_one("#forget-echoes", Checkbox).toggle()
+
+    def action_choose(self) -> None:
+        """Erase also the selected item that repeats the messages, or not."""
+        rows = self._sample_rows
+        if not isinstance(row := rows.chosen, EchoRow):
+            return
+        box = self.query_one("#forget-echoes", Checkbox)
+        if box.value:
+            self._chosen_echoes = {other.echo.id for other in rows.items if isinstance(other, EchoRow)}
+            with box.prevent(Checkbox.Changed):
+                box.value = False
+        self._chosen_echoes ^= {row.echo.id}
+        self._schedule_preview()
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
         """Preview again: more messages may match."""
@@ -233,67 +274,98 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         if typed.strip().replace(",", "") != str(summary.count):
             self.notify(f"That doesn't match. Type {summary.count} to erase {summary.count_label}.")
             return
-        self._stage = "erasing"
-        self.query_one("#forget-request").disabled = True
-        self.query_one("#forget-confirm").display = False
-        self.query_one("#forget-progress").display = True
-        self._show_text(f"Erasing {summary.description} …")
-        begin(self, partial(self._erase, summary, self._build_request()), "erase")
+        start_erasure(self.appliance, summary, self._build_request())
 
-    async def _erase(self, summary: ErasureSummary, request: ErasureRequest) -> None:
-        user = self.appliance.user
-
-        def work(memory: Appliance) -> Receipt | None:
-            current = preview_erasure(memory, request, user)
-            # New messages of a conversation would be erased unseen.
-            if current.keys != summary.keys:
-                return None
-            return memory.erasure.forget(current.preview, self._report_progress)
-
-        try:
-            receipt = await self.appliance.memory_worker.run_command(work)
-        except ApplianceError as error:
+    def _show_erasure(self, erasure: RunningErasure | None) -> None:
+        """Show how far the app's erasure is, or how it ended."""
+        if erasure is None:
+            return
+        if erasure.receipt is not None:
+            self.appliance.erasure = None
+            self._finish(erasure.receipt, erasure.summary.preview.files)
+        elif erasure.error:
+            self.appliance.erasure = None
             self._restart()
-            self.appliance.notify_error(error_text(error), timeout=10)
+            self.appliance.notify_error(erasure.error, timeout=10)
         else:
-            if receipt is None:
-                self._restart()
-                self.notify("Nothing was erased: the matching messages have changed. Check them again.", timeout=6)
-            else:
-                self._finish(receipt, summary.preview.files)
-
-    def _report_progress(self, done: int, pending: int) -> None:
-        self.post_message(ErasureProgress(done, pending))
-
-    def on_erasure_progress(self, message: ErasureProgress) -> None:
-        total = message.done + message.pending
-        self.query_one(ProgressBar).update(total=total or None, progress=message.done)
+            if self._stage != "erasing":
+                self._stage = "erasing"
+                self.query_one("#forget-request").display = self._sample_rows.display = False
+                self.query_one("#forget-confirm").display = False
+                self.query_one("#forget-progress").display = True
+                self.workers.cancel_group(self, "preview")
+                self.set_focus(None)
+                self.refresh_bindings()
+            total = erasure.done + erasure.pending
+            self.query_one(ProgressBar).update(total=total or None, progress=erasure.done)
+            self._show_text(f"{erasure.progress_text}\nYou can leave: it goes on, and Forget shows it again.")
 
     def _restart(self) -> None:
         """Return to the request; the new preview shows what is left."""
         self._stage = "naming"
-        self.query_one("#forget-request").disabled = False
+        self.query_one("#forget-request").display = self._sample_rows.display = True
         self.query_one("#forget-progress").display = False
         self.query_one("#forget-count", Input).value = ""
+        self._focus_confirmation = True
+        self.refresh_bindings()
         self._schedule_preview()
 
     def _finish(self, receipt: Receipt, files: Sequence[str]) -> None:
-        self._stage, self._receipt = "done", receipt
+        self._stage, self._receipt, self._files = "done", receipt, files
         self.query_one("#forget-request").display = False
         self.query_one("#forget-progress").display = False
         self._sample_rows.display = False
         self.query_one("#forgetting").border_title = "Forgotten"
+        self.query_one("#forget-text").add_class("-alone")
         self._show_text(_receipt_content(receipt, files))
         self.set_focus(None)
+        self.refresh_bindings()
 
     def action_close(self) -> None:
-        """Close the dialog, or the receipts. A running erasure can't be stopped."""
+        """Close the dialog, or the receipts. A running erasure goes on."""
         if self._receipts_shown:
             self.action_receipts()
-        elif self._stage == "erasing":
-            self.notify("The erasure is running and can't be stopped.", timeout=3)
-        else:
-            self.dismiss(self._receipt)
+            return
+        if self._stage == "erasing":
+            self.notify("The erasure goes on. Forget (f12) shows it.", timeout=4)
+        self.dismiss(self._receipt)
+
+    @property
+    def _shown_receipt(self) -> tuple[Receipt, Sequence[str]] | None:
+        """The receipt that is shown, and the files that still hold what was erased, as far as they are known."""
+        if self._receipts_shown:
+            rows = cast("RowList[Receipt]", self.query_one("#forget-receipts", RowList))
+            return None if rows.chosen is None else (rows.chosen, ())
+        return None if self._receipt is None else (self._receipt, self._files)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A receipt can be copied and saved while it is shown; echoes are chosen before."""
+        if action in ("copy", "save"):
+            return self.is_mounted and self._shown_receipt is not None
+        if action == "receipts":
+            return self._stage != "erasing"
+        return action not in ("echoes", "choose") or (self._stage == "naming" and not self._receipts_shown)
+
+    def action_copy(self) -> None:
+        if (shown := self._shown_receipt) is not None:
+            self.app.copy_to_clipboard(receipt_text(*shown))
+            self.notify(f"Copied the receipt {shown[0].id}.", timeout=2)
+
+    def action_save(self) -> None:
+        """Ask for the path of a file, and save the receipt to it."""
+        if (shown := self._shown_receipt) is not None:
+            self.query_one(QuestionLine).ask("save", "Path of a new file", f"~/appliance-receipt-{shown[0].id}.txt")
+
+    @on(QuestionLine.Answered)
+    def _save_receipt(self, event: QuestionLine.Answered) -> None:
+        event.stop()
+        if (shown := self._shown_receipt) is not None:
+            begin(self, partial(self._save, event.text, receipt_text(*shown)), "save")
+
+    async def _save(self, path: str, text: str) -> None:
+        with self.appliance.report_errors():
+            saved = await asyncio.to_thread(save_private, path, text)
+            self.notify(f"Saved to {one_line(abbreviate_home(str(saved)))}.", timeout=4, markup=False)
 
     def action_receipts(self) -> None:
         """Show the receipts of earlier erasures, or hide them."""
@@ -303,17 +375,23 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         naming = self._stage == "naming" and not self._receipts_shown
         rows = self.query_one("#forget-receipts", RowList)
         rows.display = self._receipts_shown
+        self.query_one("#forget-text").set_class(not naming and not self._receipts_shown, "-alone")
         self.query_one("#forget-request").display = self._sample_rows.display = naming
         self.query_one("#forget-confirm").display = naming and self._summary is not None
         if self._receipts_shown:
             rows.focus()
             self._show_text("")
+            self.query_one("#forgetting").border_title = "Receipts"
             begin(self, self._load_receipts, "receipts", exclusive=True)
         elif self._receipt is not None:
-            self._show_text(_receipt_content(self._receipt, ()))
+            self.query_one("#forgetting").border_title = "Forgotten"
+            self._show_text(_receipt_content(self._receipt, self._files))
+            self.set_focus(None)
         else:
+            self.query_one("#forgetting").border_title = "Forget"
             self.query_one("#forget-words").focus()
             self._schedule_preview()
+        self.refresh_bindings()
 
     async def _load_receipts(self) -> None:
         with show_errors(self._show_text):
@@ -327,6 +405,7 @@ class ForgetScreen(ModalScreen["Receipt | None"]):
         rows = cast("RowList[Receipt]", self.query_one("#forget-receipts", RowList))
         if self._receipts_shown and rows.chosen is not None:
             self._show_text(_receipt_content(rows.chosen, ()))
+            self.refresh_bindings()
 
 
 def _receipt_content(receipt: Receipt, files: Sequence[str]) -> Content:
@@ -334,25 +413,4 @@ def _receipt_content(receipt: Receipt, files: Sequence[str]) -> Content:
     return Content("\n").join(
         Content.assemble((f"{name:<10}", MUTED), (one_line(text), "bold $error" if name == "traces" and traces else ""))
         for name, text in receipt_fields(receipt, files)
-    )
-
-
-def _message_line(message: Message, width: int) -> Content:
-    return Content.assemble(
-        (f"{message.id:<7}", MUTED),
-        (f"{minute(message.timestamp)[:10]:<11}", MUTED),
-        (f"{one_line(message.who)[:20]}: ", "bold"),
-        one_line(message.text[:MAX_LINE_CHARACTERS]),
-    )
-
-
-def _receipt_line(receipt: Receipt, width: int) -> Content:
-    traces = len(receipt.proof.traces)
-    found = pluralize(traces, "trace") if receipt.proof.searched else "not searched"
-    return Content.assemble(
-        (f"{receipt.id:<6}", MUTED),
-        f"{minute(receipt.at)}  ",
-        (f"{pluralize(receipt.messages, 'message'):<18}", "bold"),
-        f"{pluralize(receipt.sessions, 'session'):<14}",
-        (f"{receipt.state}, {found}", "bold $error" if traces else MUTED),
     )

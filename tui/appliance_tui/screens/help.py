@@ -1,41 +1,93 @@
-"""The help: all actions with their present keys. A module of its own, because it is loaded on demand."""
+"""The help: all actions with their present keys, from the current screen on, narrowed by typing. A module of its own,
+because it is loaded on demand."""
 
 from __future__ import annotations
 
+from textwrap import wrap
+from typing import ClassVar
+
+from textual import on
 from textual.app import ComposeResult
-from textual.containers import VerticalScroll
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
-from appliance_tui.actions import ACTIONS, PLACES, Action
+from appliance_tui.actions import ACTIONS, PLACES, Action, display_keys
+from appliance_tui.list_keys import ListScreen
+
+NAME_COLUMN, TEXT_COLUMN = 15, 31
+"""Where the name and the sentence of an action begin."""
+
+MIN_TEXT_COLUMNS = 20
+
+MAX_COLUMNS, FRAME_COLUMNS = 110, 8
+"""The width of the dialog at most, and what its frame and the scrollbar take of it, as in its style sheet."""
 
 
-class HelpScreen(ModalScreen[None]):
-    """All keys and what they do."""
+class HelpScreen(ListScreen[None], ModalScreen[None]):
+    """All keys and what they do. ``place`` is where the person comes from; its keys are shown first."""
 
     CSS_PATH = "help.tcss"
-    BINDINGS = [("escape,question_mark,q", "dismiss", "Close")]  # noqa: RUF012
+    MAIN_LIST = "#help-text"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close")]
+
+    def __init__(self, place: str) -> None:
+        super().__init__()
+        self._place = place
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(id="help"):
-            for place, name in PLACES.items():
-                place_actions = [action for action in ACTIONS if action.place == place]
-                if place_actions:
-                    yield Static(name, classes="help-place")
-                    yield Static(Content("\n").join(map(self._action_line, place_actions)), classes="help-keys")
+        with Vertical(id="help"):
+            yield Input(placeholder="Type to filter, esc closes", compact=True)
+            with VerticalScroll(id="help-text", can_focus=False):
+                for place, name in PLACES.items():
+                    yield Static(name, classes="help-place", id=f"help-{place}")
+                    yield Static("", classes="help-keys", id=f"help-keys-{place}")
+
+    def on_resize(self) -> None:
+        """Break the lines for the new width."""
+        self._show(self.query_one(Input).value)
 
     def on_mount(self) -> None:
         self.query_one("#help").border_title = "Keys (change them in config.toml under [tui.keys])"
+        self.query_one(Input).focus()
+        self._show("")
+        self.call_after_refresh(self._go_to_place)
 
-    def _action_line(self, action: Action) -> Content:
-        keys = self.app._keymap.get(action.id, action.keys)
-        shown = " ".join(_display(key) for key in keys.split(","))
-        return Content.assemble((f"{shown:<14}", "bold $text-accent"), (f"{action.name:<16}", "bold"), action.help)
+    def _go_to_place(self) -> None:
+        if self._place in PLACES:
+            self.query_one(f"#help-{self._place}").scroll_visible(animate=False, top=True)
 
+    @on(Input.Changed)
+    def _filter(self, event: Input.Changed) -> None:
+        self._show(event.value)
+        self.query_one("#help-text").scroll_home(animate=False)
 
-_DISPLAY = {"question_mark": "?", "slash": "/", "ctrl": "^", "escape": "esc"}
+    def _show(self, typed: str) -> None:
+        words = typed.casefold().split()
+        for place, name in PLACES.items():
+            found = [
+                action
+                for action in ACTIONS
+                if action.place == place and all(word in self._searched(action, name) for word in words)
+            ]
+            self.query_one(f"#help-{place}").display = bool(found)
+            keys = self.query_one(f"#help-keys-{place}", Static)
+            keys.display = bool(found)
+            keys.update(Content("\n").join(map(self._line, found)))
 
+    def _keys(self, action: Action) -> str:
+        return display_keys(action, self.app._keymap)
 
-def _display(key: str) -> str:
-    return "+".join(_DISPLAY.get(part, part) for part in key.split("+")).replace("^+", "^")
+    def _searched(self, action: Action, place: str) -> str:
+        return f"{self._keys(action)} {action.name} {action.help} {place}".casefold()
+
+    def _line(self, action: Action) -> Content:
+        columns = min(MAX_COLUMNS, self.app.size.width * 9 // 10) - FRAME_COLUMNS - TEXT_COLUMN
+        text = wrap(action.help, max(MIN_TEXT_COLUMNS, columns))
+        return Content.assemble(
+            (f"{self._keys(action):<{NAME_COLUMN}}", "bold $text-accent"),
+            (f"{action.name:<{TEXT_COLUMN - NAME_COLUMN}}", "bold"),
+            ("\n" + " " * TEXT_COLUMN).join(text),
+        )

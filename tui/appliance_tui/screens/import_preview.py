@@ -18,6 +18,7 @@ from textual.widgets import Input, Static
 
 from appliance_tui.actions import bindings
 from appliance_tui.frame import KeyFooter
+from appliance_tui.list_keys import ListScreen
 from appliance_tui.path_input import complete_path, parse_paths
 from appliance_tui.widgets.display_text import one_line, pluralize, sanitize
 from appliance_tui.widgets.files import outcome_rows
@@ -50,7 +51,7 @@ class PathInput(Input):
         super().__init__(placeholder="~/Downloads/export.zip", id=id, suggester=_FileNameSuggester(), compact=True)
 
 
-class ImportPreviewScreen(ModalScreen[None]):
+class ImportPreviewScreen(ListScreen[None], ModalScreen[None]):
     """Previews and starts an import."""
 
     CSS_PATH = "import_preview.tcss"

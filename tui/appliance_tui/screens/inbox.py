@@ -1,14 +1,17 @@
-"""Inbox: watched folders, the result of each file, and the running import."""
+"""Inbox: watched folders, the result of each file, what every imported file gave, and the running import."""
 
 from __future__ import annotations
 
+import asyncio
 import os.path
 import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
@@ -17,14 +20,16 @@ from textual.widgets import OptionList, Static
 from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import source_file
 from appliance_tui.screens.import_preview import import_and_notify, preview_content
+from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.throughput import format_bytes, format_duration
-from appliance_tui.widgets.display_text import abbreviate_home, fit_width, one_line, pluralize, render_bar
-from appliance_tui.widgets.files import STATES, FileList, FileRow, file_row, outcome_rows
+from appliance_tui.widgets.display_text import abbreviate_home, day, fit_width, one_line, pluralize, render_bar
+from appliance_tui.widgets.files import STATES, FileList, FileRow, file_row, files_in, imported_row, outcome_rows
+from appliance_tui.widgets.prompt_line import PromptLine
 from appliance_tui.workers import CoalescingRefresh, ImportProgressed, MemoryChanged, begin
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import FileReport, WatchedFile
+    from appliance.types import FileReport, ImportedFile, ImportedSession, WatchedFile
 
 MAX_LISTED_FILES = 500
 """Files that are listed, first the queue and then the latest; the others are counted."""
@@ -34,12 +39,20 @@ CLOCK_INTERVAL_SECONDS = 0.5
 
 BAR_WIDTH = 20
 
+FILES_TITLE = "Files in watched folders"
 EMPTY_HINT = "No files yet. Put an export into a watched folder, drop it on this window, or press a to type its path."
-NONE_READ_HINT = "No imports since the start."
+NO_MATCH_HINT = "No files match. Press esc to clear the filter."
+NONE_READ_HINT = "No imported files yet."
+
+REFRESH_INTERVAL_SECONDS = 0.5
+"""Seconds between two refreshes at least, however many files are read: each counts the messages of many files."""
+
+MAX_LISTED_CONVERSATIONS = 1_000
+"""Conversations of a file that can be chosen."""
 
 
 class InboxScreen(FrameScreen):
-    """Files in watched folders and imports since the start."""
+    """Files in watched folders, and all files that were imported, also by a daemon or another program."""
 
     CSS_PATH = "inbox.tcss"
     PLACE = "inbox"
@@ -49,14 +62,15 @@ class InboxScreen(FrameScreen):
         # As attributes: an answer may come while the screen is being removed, when queries find nothing.
         self._folder_text = Static("", id="inbox-folders", markup=False)
         self._progress_text = Static("", id="inbox-progress", markup=False)
-        self._file_list = FileList("inbox-files", "Files in watched folders", EMPTY_HINT)
-        self._import_list = FileList("inbox-imports", "Imported since the start", NONE_READ_HINT)
+        self._file_list = FileList("inbox-files", FILES_TITLE, EMPTY_HINT)
+        self._import_list = FileList("inbox-imports", "Imported files, the latest first", NONE_READ_HINT)
         self._detail_text = Static("", id="inbox-text", markup=False)
         yield self._folder_text
         yield self._progress_text
         with Container(id="inbox-lists"):
             yield self._file_list
             yield self._import_list
+        yield PromptLine(id="inbox-filter")
         with VerticalScroll(id="inbox-detail", can_focus=False) as self._detail_pane:
             yield self._detail_text
 
@@ -65,6 +79,8 @@ class InboxScreen(FrameScreen):
         self._refresh_soon = CoalescingRefresh(self, self._reload)
         self._shown_preview = ("", Content(""))
         self._watched_files: list[WatchedFile] = []
+        self._imported_files: list[ImportedFile] = []
+        self._filter = ""
         self._file_list.focus()
         self._clock_timer = self.set_interval(CLOCK_INTERVAL_SECONDS, self._show_progress, pause=True)
 
@@ -80,21 +96,21 @@ class InboxScreen(FrameScreen):
             self._refresh_soon()
 
     def on_import_progressed(self, message: ImportProgressed) -> None:
+        self.refresh_bindings()
         self._show_progress()
         self._show_imports()
         if self.appliance.import_queue.current is None:
             self._refresh_soon()
 
     async def _reload(self) -> None:
-        def load(memory: Appliance) -> tuple[list[str], list[WatchedFile], dict[str, Any]]:
-            return memory.overview.folders(), memory.overview.files(limit=MAX_LISTED_FILES), memory.status()
-
         with self.appliance.report_errors():
-            folders, self._watched_files, status = await self.appliance.memory_worker.run_query(load)
-            self.appliance.import_queue.pending = status["queues"]["chunks"]
-            self._show_folders(folders, status["files"])
+            contents = await self.appliance.memory_worker.run_query(_load_contents)
+            self._watched_files, self._imported_files = contents.watched, contents.imported
+            self.appliance.import_queue.pending = contents.pending
+            self._show_folders(contents.folders, contents.states)
             self._show_progress()
             self._show_imports()
+            await asyncio.sleep(REFRESH_INTERVAL_SECONDS)
 
     def _show_folders(self, folders: list[str], counts: dict[str, int]) -> None:
         states = ("queued", "read", "partial", "skipped", "failed")
@@ -145,17 +161,68 @@ class InboxScreen(FrameScreen):
         reports: dict[str, FileReport] = {
             report.path: report for outcome in reversed(outcomes) if outcome.requested for report in outcome.files
         }
-        self._file_list.show([file_row(file, reports.get(file.path)) for file in self._watched_files])
-        self._import_list.show([row for outcome in outcomes for row in outcome_rows(outcome)][:MAX_LISTED_FILES])
+        given = files_in(self._imported_files, {file.path for file in self._watched_files})
+        self._file_list.show(
+            self._filtered(
+                file_row(file, reports.get(file.path), given.get(file.path, ())) for file in self._watched_files
+            )
+        )
+        rows = [row for outcome in outcomes for row in outcome_rows(outcome)]
+        told = {row.path for row in rows}
+        rows += [imported_row(file) for file in self._imported_files if file.path not in told]
+        self._import_list.show(self._filtered(rows)[:MAX_LISTED_FILES])
+
+    def _filtered(self, rows: Iterable[FileRow]) -> list[FileRow]:
+        """The rows with all words of the filter in their path or reason."""
+        words = self._filter.casefold().split()
+        return [row for row in rows if all(word in f"{row.path} {row.reason}".casefold() for word in words)]
+
+    def action_filter(self) -> None:
+        self.query_one(PromptLine).ask("filter", "Filter", self._filter)
+
+    def action_clear(self) -> None:
+        self._set_filter("")
+
+    def _set_filter(self, text: str) -> None:
+        self._filter = text
+        self._file_list.border_title = Content(FILES_TITLE + (f" · filter: {one_line(text)}" if text else ""))
+        self._file_list.empty = NO_MATCH_HINT if text else EMPTY_HINT
+        self._show_imports()
+
+    @on(PromptLine.Changed)
+    def _filter_typed(self, event: PromptLine.Changed) -> None:
+        self._set_filter(event.text)
+
+    @on(PromptLine.Submitted)
+    def _filter_entered(self) -> None:
+        self.query_one(PromptLine).finish()
+
+    @on(PromptLine.Closed)
+    def _focus_files(self) -> None:
+        self._file_list.focus()
 
     @on(OptionList.OptionHighlighted)
     def _show_detail(self) -> None:
+        self.refresh_bindings()
         row = self._marked_row
         if row is None or row.path != self._shown_preview[0]:
             self._shown_preview = ("", Content(""))
         content = self._shown_preview[1] or (Content("") if row is None else row.details)
         self._detail_text.update(content)
         self._detail_pane.display = bool(content)
+
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``: what acts on a file needs one, and only an import that runs can be stopped."""
+        match id:
+            case "inbox.retry" | "inbox.preview" | "inbox.copy":
+                return bool(self._marked_paths())
+            case "inbox.retry_all":
+                return any(file.state in ("failed", "partial") for file in self._watched_files)
+            case "inbox.clear":
+                return bool(self._filter)
+            case "inbox.stop":
+                return self.appliance.import_queue.current is not None
+        return True
 
     @property
     def _marked_row(self) -> FileRow | None:
@@ -203,6 +270,27 @@ class InboxScreen(FrameScreen):
         self._shown_preview = (row.path, preview_content(outcome))
         self._show_detail()
 
+    @work(exclusive=True, group="contents")
+    async def action_contents(self) -> None:
+        """Choose among the conversations of the selected file, and read one."""
+        if (row := self._marked_row) is None or not row.path:
+            return
+        path = row.path
+        with self.appliance.report_errors():
+            with self.appliance.input_queue.held():
+                sessions = await self.appliance.memory_worker.run_query(
+                    lambda memory: memory.overview.imported_sessions(path, limit=MAX_LISTED_CONVERSATIONS)
+                )
+            if not sessions:
+                reason = f" {one_line(row.reason)}" if row.reason else ""
+                self.notify(f"No conversation came from this file.{reason}", timeout=4, markup=False)
+                return
+            options = [_conversation_option(session, self.appliance.active_user) for session in sessions]
+            title = f"{len(sessions):,} from {one_line(os.path.basename(path.rstrip('/')))}"
+            chosen = await self.app.push_screen_wait(PickerScreen(title, options))
+            if chosen is not None:
+                self.appliance.read(sessions[options.index(chosen)].session_id)
+
     def action_stop(self) -> None:
         if not self.appliance.import_queue.stop():
             self.notify("No import is running.", timeout=3)
@@ -211,3 +299,37 @@ class InboxScreen(FrameScreen):
         if (row := self._marked_row) is not None and row.path:
             self.app.copy_to_clipboard(row.path)
             self.notify("Copied the path.", timeout=2)
+
+
+@dataclass(frozen=True, slots=True)
+class _InboxContents:
+    """What the screen shows: ``states`` counts watched files by state, ``pending`` the chunks that wait to be
+    embedded."""
+
+    folders: list[str]
+    watched: list[WatchedFile]
+    imported: list[ImportedFile]
+    states: dict[str, int]
+    pending: int
+
+
+def _load_contents(memory: Appliance) -> _InboxContents:
+    status = memory.status()
+    return _InboxContents(
+        memory.overview.folders(),
+        memory.overview.files(limit=MAX_LISTED_FILES),
+        memory.overview.imported_files(limit=MAX_LISTED_FILES),
+        status["files"],
+        status["queues"]["chunks"],
+    )
+
+
+def _conversation_option(session: ImportedSession, user: str) -> PickerOption:
+    first, last = day(session.first_at), day(session.last_at)
+    about = [
+        pluralize(session.messages, "message") if session.messages else "all known from another file",
+        first if first == last else f"{first} – {last}",
+        session.session_id,
+        "" if session.user_id == user else f"user {one_line(session.user_id)}",
+    ]
+    return PickerOption("", one_line(session.title or session.session_id), " · ".join(filter(None, about)))

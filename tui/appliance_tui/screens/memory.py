@@ -166,8 +166,22 @@ class MemoryScreen(FrameScreen):
         self._rows.show(())
         self._load()
 
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``: facts are accepted, corrected and rejected; messages are opened, pinned and forgotten."""
+        match id:
+            case "memory.accept" | "memory.correct" | "memory.reject":
+                return isinstance(self._rows.chosen, FactEntry)
+            case "memory.open" | "memory.pin" | "memory.importance" | "memory.forget":
+                return bool(self._marked_message_id())
+            case "memory.which":
+                return self._view in ("facts", "summaries")
+            case "memory.clear":
+                return bool(self._filter)
+        return True
+
     @on(RowList.Moved, "#entries")
     def _schedule_details(self) -> None:
+        self.refresh_bindings()
         begin(self, partial(self._show_details, self._rows.chosen), "about", exclusive=True)
 
     async def _show_details(self, entry: Entry | None, importance_of: str = "") -> None:
@@ -234,6 +248,10 @@ class MemoryScreen(FrameScreen):
 
     def action_filter(self) -> None:
         self.query_one(PromptLine).ask("filter", "Filter", self._filter)
+
+    def action_clear(self) -> None:
+        self._filter = ""
+        self._show()
 
     @on(PromptLine.Changed)
     def _filter_changed(self, event: PromptLine.Changed) -> None:

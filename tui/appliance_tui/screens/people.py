@@ -128,7 +128,7 @@ class PeopleScreen(FrameScreen):
             # With address books: somebody who is only there may be one with somebody who wrote.
             people, texts, pairs = await self._queries.run_query(lambda memory: _load_people(memory, user))
             self._list, self._texts, self._pairs = people, texts, pairs
-            self.appliance.person_names = {person.id: person.name for person in people}
+            self.appliance.names_by_id = {person.id: person.name for person in people}
             self._show()
 
     def _visible_people(self) -> list[Person]:

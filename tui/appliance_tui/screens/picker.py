@@ -14,6 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
+from appliance_tui.list_keys import ListScreen, OptionRows
 from appliance_tui.widgets.display_text import one_line
 
 
@@ -34,14 +35,12 @@ TypedOptions = Callable[[str], Sequence[PickerOption]]
 """Further options for a typed text."""
 
 
-class PickerScreen(ModalScreen[PickerOption | None]):
+class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption | None"]):
     """Returns the chosen option, or None if the dialog was closed."""
 
     CSS_PATH = "picker.tcss"
     BINDINGS = [  # noqa: RUF012
-        Binding("escape", "dismiss(None)", "Close"),
-        Binding("down", "move(1)", show=False, priority=True),
-        Binding("up", "move(-1)", show=False, priority=True),
+        Binding("escape", "dismiss(None)", "Close")
     ]
 
     MAX_OPTIONS = 200
@@ -64,7 +63,7 @@ class PickerScreen(ModalScreen[PickerOption | None]):
     def compose(self) -> ComposeResult:
         with Vertical(id="picker"):
             yield Input(placeholder=self._placeholder or "Type to filter", compact=True)
-            yield OptionList(markup=False)
+            yield OptionRows(markup=False)
 
     def on_mount(self) -> None:
         self.query_one("#picker").border_title = self._heading
@@ -78,7 +77,7 @@ class PickerScreen(ModalScreen[PickerOption | None]):
         parts = text.casefold().split()
         matches = [option for option in self._options if all(part in option.label.casefold() for part in parts)]
         self._shown_options = [*self._typed_options(text), *matches][: self.MAX_OPTIONS]
-        options = self.query_one(OptionList)
+        options = self.query_one(OptionRows)
         options.clear_options()
         options.add_options(
             Option(Content.assemble(one_line(option.label), (f"  {option.note}", "$foreground-muted")))
@@ -86,13 +85,9 @@ class PickerScreen(ModalScreen[PickerOption | None]):
         )
         options.highlighted = 0 if self._shown_options else None
 
-    def action_move(self, by: int) -> None:
-        options = self.query_one(OptionList)
-        options.action_cursor_down() if by > 0 else options.action_cursor_up()
-
     @on(Input.Submitted)
     def _choose_highlighted(self) -> None:
-        highlighted = self.query_one(OptionList).highlighted
+        highlighted = self.query_one(OptionRows).highlighted
         if highlighted is not None:
             self.dismiss(self._shown_options[highlighted])
 

@@ -17,10 +17,11 @@ from textual.reactive import var
 from textual.widgets import Input, Static
 
 from appliance.errors import ApplianceError
-from appliance.requests.typed_filters import SearchFilters, extract_filters
+from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters
 from appliance_tui import filters
 from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import open_file, source_file
+from appliance_tui.query_history import QueryHistory
 from appliance_tui.screens.explanation import ExplanationScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.search_results import SearchResults, SearchSpec, read_page
@@ -29,6 +30,7 @@ from appliance_tui.widgets.first_run import FirstRunPanel
 from appliance_tui.widgets.hit_preview import NEIGHBOURS, HitPreview
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import FilterChips, SearchInput
+from appliance_tui.widgets.start_page import StartPagePanel
 from appliance_tui.workers import CoalescingRefresh, MemoryChanged, SerialWorker, begin, show_errors
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ COUNT_DELAY_SECONDS = 0.4
 PREVIEW_COLUMNS = 110
 """Columns from which the selected hit is shown beside the list."""
 
-EMPTY_HINT = "Type to search all messages. Filters: source:whatsapp  role:assistant  since:2024-03  user:ana"
+EMPTY_HINT = "Type to search; ↓ enters this page. Filters: author:ben  since:2024-03"
 
 
 class SearchScreen(FrameScreen):
@@ -52,6 +54,7 @@ class SearchScreen(FrameScreen):
 
     CSS_PATH = "search.tcss"
     PLACE = "recall"
+    SUBMITS = "recall.open"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (PREVIEW_COLUMNS, "-wide")]  # noqa: RUF012
 
     search_filters: var[SearchFilters] = var(SearchFilters())
@@ -65,11 +68,13 @@ class SearchScreen(FrameScreen):
         with Horizontal(id="results"):
             yield HitList()
             yield HitPreview()
+        yield StartPagePanel()
         yield FirstRunPanel()
         yield Static(EMPTY_HINT, id="note", markup=False)
 
     def on_mount(self) -> None:
         super().on_mount()
+        self._history = QueryHistory()
         self._queries = SerialWorker(self, self.appliance.memory_worker)
         self.query_one(SearchInput).focus()
         self._refresh_completions = CoalescingRefresh(self, self._load_completions)
@@ -77,6 +82,8 @@ class SearchScreen(FrameScreen):
         self.watch(self.app, "name_keys", self._show_people)
 
     def _user_changed(self) -> None:
+        if self.search_filters.user is not None:
+            self.search_filters = self.search_filters.without_filter("user", self.search_filters.user)
         self._refresh_completions()
         self._schedule_search()
 
@@ -85,17 +92,21 @@ class SearchScreen(FrameScreen):
         line = event.input  # its value, not the event's: more may have been typed since
         text, cursor = line.value, line.cursor_position
         remaining, search_filters = extract_filters(text, self.search_filters, cursor)
+        self._show_parts()
         if remaining != text:
             before = extract_filters(text[:cursor], SearchFilters())[0]
             line.value = remaining  # posts another change
             line.cursor_position = len(before)
             self.search_filters = search_filters
             return
+        self._history.note(self.appliance.active_user, text, self.search_filters)
+        self.refresh_bindings()
         self._schedule_search()
 
     def watch_search_filters(self, search_filters: SearchFilters) -> None:
         if self.is_mounted:
-            self.query_one(FilterChips).show(search_filters, self.appliance.person_names)
+            self.query_one(FilterChips).show(search_filters, self.appliance.names_by_id)
+            self._show_parts()
             self._schedule_search()
 
     def _schedule_search(self) -> None:
@@ -104,11 +115,12 @@ class SearchScreen(FrameScreen):
 
     async def _search(self, query: str) -> None:
         await asyncio.sleep(TYPING_PAUSE_SECONDS)
-        if not query.strip() and not replace(self.search_filters, user=None):  # filters alone list what passes them
+        words = filters.without_partial_filter(query)
+        if not words.strip() and not replace(self.search_filters, user=None):  # filters alone list what passes them
             self._show(None, query)
             return
         arguments = self.search_filters.search_arguments(self.appliance.user)
-        spec = SearchSpec(query, arguments, self.sort, NEIGHBOURS)
+        spec = SearchSpec(words, arguments, self.sort, NEIGHBOURS)
         with show_errors(self._show_error):
             page = await self._queries.run_query(partial(read_page, spec=spec))
             results = SearchResults(spec)
@@ -162,6 +174,7 @@ class SearchScreen(FrameScreen):
 
     def on_screen_resume(self) -> None:
         """Select the hit that was read last, and list those that were loaded meanwhile."""
+        self.query_one(StartPagePanel).refresh_soon()
         hits = self.query_one(HitList)
         if hits.results is not None and hits.results.hits:
             hits.extend()
@@ -180,8 +193,11 @@ class SearchScreen(FrameScreen):
         self.query_one("#note", Static).update(text)
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
+        self.query_one(StartPagePanel).refresh_soon()
+        if message.kind in ("forgotten", "deleted"):
+            self._history.forget()
         if message.kind in ("embedded", "ingested", "forgotten", "deleted"):
-            if self.query_one(SearchInput).value:
+            if self.query_one(SearchInput).value or self.search_filters:
                 self._schedule_search()
             if message.kind != "embedded":
                 self._refresh_completions()
@@ -198,24 +214,88 @@ class SearchScreen(FrameScreen):
             results.position = hits.highlighted
         matches = results.matches.get(hit.message_id) if hit is not None and results is not None else None
         self.query_one(HitPreview).show(hit, matches, self.appliance.name_keys)
+        self.refresh_bindings()
 
     @on(SearchInput.Move)
     def _move_mark(self, event: SearchInput.Move) -> None:
-        hits = self.query_one(HitList)
-        if event.by > 0:
-            hits.action_cursor_down()
+        if self.query_one(StartPagePanel).move(event.by):
+            return
+        if (first_run := self.query_one(FirstRunPanel)).display and event.by > 0:
+            first_run.enter()
+            return
+        if self._history.is_shown or (event.by < 0 and not self.query_one(SearchInput).value):
+            self._show_earlier_query(event.by)
         else:
-            hits.action_cursor_up()
+            self.query_one(HitList).action_step(event.by)
+
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``: what acts on a hit needs one."""
+        if id == "line.up":
+            return not self.query_one(SearchInput).value and self._history.has_queries(self.appliance.active_user)
+        if id == "recall.clear":
+            return bool(self.search_filters)
+        if id == "recall.open" and (start_page := self.query_one(StartPagePanel)).display:
+            return start_page.chosen is not None
+        return id in ("recall.search", "recall.filter") or not id.startswith("recall.") or self._marked_hit is not None
+
+    def _show_earlier_query(self, by: int) -> None:
+        """Put the query before the present one into the line, or the one after it."""
+        query = self._history.step(self.appliance.active_user, by, self.search_filters)
+        if query is not None:
+            line = self.query_one(SearchInput)
+            self.search_filters, line.value = query.filters, query.text
+            line.cursor_position = len(query.text)
 
     @on(SearchInput.Exited)
     def _focus_list(self) -> None:
-        self.query_one(HitList).focus()
+        start_page = self.query_one(StartPagePanel)
+        (start_page if start_page.display else self.query_one(HitList)).focus()
+
+    @on(StartPagePanel.Loaded)
+    def _show_parts(self) -> None:
+        """Show the hits of query and filters; without any the start page, or of an empty memory how to begin."""
+        start_page = self.query_one(StartPagePanel)
+        is_searching = bool(self.query_one(SearchInput).value.strip() or self.search_filters)
+        start_page.set_searching(is_searching)
+        self.query_one(FirstRunPanel).set_shown(start_page.is_empty)
+        self.query_one("#note").display = not start_page.is_empty
+        self.query_one("#results").display = is_searching and not start_page.is_empty
+
+    @on(StartPagePanel.Left)
+    def _leave_start_page(self, event: StartPagePanel.Left) -> None:
+        line = self.query_one(SearchInput)
+        line.take(event.typed) if event.typed else line.focus()
+
+    @on(StartPagePanel.Searched)
+    def _search_example(self, event: StartPagePanel.Searched) -> None:
+        """Type an example, as a person does: a space behind a filter makes it a chip."""
+        line = self.query_one(SearchInput)
+        line.focus()
+        line.value = event.query
+        line.cursor_position = len(event.query)
 
     @on(HitList.OptionSelected)
     @on(Input.Submitted, "#query")
     def action_open(self) -> None:
-        if (hit := self._marked_hit) is not None:
+        if self._finish_filter():
+            return
+        if (start_page := self.query_one(StartPagePanel)).display:
+            start_page.action_select()
+        elif (hit := self._marked_hit) is not None:
+            self._history.add(self.appliance.active_user)
             self.appliance.read(hit.session_id, hit.message_id, self.query_one(HitList).results)
+
+    def _finish_filter(self) -> bool:
+        """Apply the filter at the end of the search line; False if there is none."""
+        line = self.query_one(SearchInput)
+        if not line.has_focus or filters.partial_filter(line.value) is None:
+            return False
+        remaining, search_filters = extract_filters(line.value, self.search_filters, NO_CURSOR)
+        if remaining == line.value:
+            return False
+        line.value, self.search_filters = remaining, search_filters
+        line.cursor_position = len(remaining)
+        return True
 
     def action_search(self) -> None:
         self.query_one(SearchInput).focus()
@@ -269,9 +349,6 @@ class SearchScreen(FrameScreen):
             await self.appliance.startup_done.wait()
         choices = await self._load_filter_options()
         self.query_one(SearchInput).completions = choices
-        is_empty = not any(choice.name == "source" for choice in choices)
-        self.query_one(FirstRunPanel).set_shown(is_empty)
-        self.query_one("#results").display = not is_empty
         with suppress(ApplianceError):  # only colours depend on it
             await self.appliance.refresh_name_keys()
 

@@ -17,6 +17,7 @@ from textual.widgets import Input
 
 from appliance.errors import ApplianceError
 from appliance_tui.actions import bindings
+from appliance_tui.list_keys import ListScreen
 from appliance_tui.widgets.display_text import minute, one_line, pluralize
 from appliance_tui.widgets.rows import MUTED, RowList
 from appliance_tui.widgets.search_line import SearchInput
@@ -42,7 +43,7 @@ class SessionChoice:
 NO_SESSION = SessionChoice("", "None", "a new conversation")
 
 
-class SessionPickerScreen(ModalScreen["SessionChoice | None"]):
+class SessionPickerScreen(ListScreen["SessionChoice | None"], ModalScreen["SessionChoice | None"]):
     """Returns the chosen conversation, None if the dialog was closed."""
 
     CSS_PATH = "session_picker.tcss"

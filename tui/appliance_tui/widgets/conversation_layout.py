@@ -162,3 +162,10 @@ class HeightIndex:
         if self._ends is None:
             self._ends = np.cumsum(self._heights)
         return self._ends
+
+
+def empty_layout(session_id: str) -> ConversationLayout:
+    """A conversation without messages."""
+    from appliance.types import Outline
+
+    return build_layout(Outline(session_id))

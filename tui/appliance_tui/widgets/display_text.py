@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import datetime
 
 from rich.cells import cell_len, set_cell_size
 
@@ -11,12 +12,17 @@ from appliance.types import Hit, Message
 
 # Control characters other than tab and line feed, and marks that change the direction of the rest of the line.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# What joins emoji into one, and what changes the one before: joiners (but those of Arabic and Indian scripts, whose
+# letters need them), the emoji variation, skin tones and the tags of flags.
+_EMOJI_PART = re.compile("(?<![\u0600-\u0dff])\u200d|\ufe0f|(?<=\\S)[\U0001f3fb-\U0001f3ff]|[\U000e0020-\U000e007f]")
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 def sanitize(text: str) -> str:
-    """A text without the characters that a terminal acts on: an export may hold anything."""
-    return _UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).expandtabs(4)
+    """A text without the characters that a terminal acts on: an export may hold anything. Joined emoji become single
+    ones: terminals do not agree on the width of joined ones, and a line that is drawn too short leaves stray cells."""
+    text = _UNPRINTABLE.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).expandtabs(4)
+    return text if text.isascii() else _EMOJI_PART.sub("", text)
 
 
 def one_line(text: str) -> str:
@@ -60,3 +66,14 @@ def time_of(shown: Hit | Message) -> str:
 def minute(timestamp: str | None) -> str:
     """Day and minute of an ISO 8601 timestamp; "" without one."""
     return (timestamp or "")[:16].replace("T", " ")
+
+
+def local_minute(timestamp: str | None) -> str:
+    """Day and minute of an ISO 8601 timestamp of this program, by this machine's clock; "" without one."""
+    return datetime.fromisoformat(timestamp).astimezone().strftime("%Y-%m-%d %H:%M") if timestamp else ""
+
+
+def short_time(timestamp: str | None) -> str:
+    """The minute of a timestamp of this program if it is of today, else its day; "" without one."""
+    at = local_minute(timestamp)
+    return at[11:] if at[:10] == f"{datetime.now():%Y-%m-%d}" else at[:10]

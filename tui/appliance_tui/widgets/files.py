@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.events import Resize
-from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from appliance.report_groups import common_folder, outcome_of, quiet_groups
+from appliance_tui.list_keys import OptionRows
 from appliance_tui.throughput import format_bytes
-from appliance_tui.widgets.display_text import fit_width, minute, one_line, pluralize, sanitize
+from appliance_tui.widgets.display_text import fit_width, local_minute, one_line, pluralize, sanitize, short_time
 
 if TYPE_CHECKING:
     from appliance.report_groups import FileGroup
-    from appliance.types import FileReport, WatchedFile
+    from appliance.types import FileReport, ImportedFile, WatchedFile
     from appliance_tui.ingestion import ImportOutcome
 
 STATES = {
@@ -35,27 +37,29 @@ STATES = {
 MAX_LISTED_PROBLEMS = 200
 """Errors and notes of a report that are listed."""
 
-_TIME_WIDTH, _SIZE_WIDTH, _STATE_WIDTH = 16, 8, 9
+_STATE_WIDTH = 9
 
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A line of a list. ``facts`` are its right-hand columns; ``details`` are shown below the list."""
+    """A line of a list. ``facts`` are its right-hand columns; ``details`` are shown below the list; ``name`` stands
+    for the file, by default the last part of its path."""
 
     path: str
     state: str
     facts: Sequence[str]
     reason: str
     details: Content
+    name: str = ""
 
 
-class FileList(OptionList):
+class FileList(OptionRows):
     """Files, one a line, fitted to the width. ``empty`` is shown in place of an empty list."""
 
     def __init__(self, id: str, title: str, empty: str) -> None:
         super().__init__(id=id, markup=False)
         self.border_title = title
-        self._empty = empty
+        self.empty = empty
         self._rows: Sequence[FileRow] = ()
 
     def on_mount(self) -> None:
@@ -80,9 +84,12 @@ class FileList(OptionList):
         with self.app.batch_update():
             self.clear_options()
             width = max(20, self.size.width - 3)
-            self.add_options(Option(_row_content(row, width)) for row in self._rows)
+            columns = [
+                max(map(cell_len, column)) for column in zip_longest(*(row.facts for row in self._rows), fillvalue="")
+            ]
+            self.add_options(Option(_row_content(row, width, columns)) for row in self._rows)
             if not self._rows:
-                self.add_option(Option(Content.styled(self._empty, "$foreground-muted"), disabled=True))
+                self.add_option(Option(Content.styled(self.empty, "$foreground-muted"), disabled=True))
 
     @property
     def chosen(self) -> FileRow | None:
@@ -91,10 +98,11 @@ class FileList(OptionList):
         return self._rows[index] if index is not None and index < len(self._rows) else None
 
 
-def _row_content(row: FileRow, width: int) -> Content:
+def _row_content(row: FileRow, width: int, columns: Sequence[int]) -> Content:
+    """A row in ``width`` cells; ``columns`` are the widths of the facts."""
     symbol, label, colour = STATES[row.state]
-    facts = "  ".join(row.facts)
-    name = os.path.basename(row.path.rstrip("/")) or row.path
+    facts = "  ".join(f"{fact:>{cells}}" for fact, cells in zip_longest(row.facts, columns, fillvalue=""))
+    name = row.name or os.path.basename(row.path.rstrip("/")) or row.path
     name_width = width - _STATE_WIDTH - 2 - len(facts)
     # The reason is always shown below the list, and beside the name where there is room.
     reason = one_line(row.reason)
@@ -108,18 +116,65 @@ def _row_content(row: FileRow, width: int) -> Content:
     )
 
 
-def file_row(file: WatchedFile, reread: FileReport | None) -> FileRow:
-    """The row of a file in a watched folder. ``reread`` is the report of a later import from the screen."""
+def file_row(file: WatchedFile, reread: FileReport | None, given: Sequence[ImportedFile] = ()) -> FileRow:
+    """The row of a file in a watched folder. ``reread`` is the report of a later import from the screen, ``given`` what
+    the memory has from the file, or from each of those in it if it is a zip."""
     state, reason = (file.state, file.reason) if reread is None else (reread.status, _first_problem(reread))
     details = Content.assemble(
         (one_line(file.path), "bold"),
         (f"\n{format_bytes(file.size)} · in {one_line(file.folder)}", "$foreground-muted"),
-        (f" · read {minute(file.read_at)}" if file.read_at else "", "$foreground-muted"),
+        (f" · read {local_minute(file.read_at)}" if file.read_at else "", "$foreground-muted"),
+        f"\n{describe_given(given)}" if given else "",
         f"\n{sanitize(reason)}" if reason else "",
         Content("\n").join([Content(""), report_content(reread)]) if reread is not None else "",
     )
-    facts = (f"{format_bytes(file.size):>{_SIZE_WIDTH}}", f"{minute(file.read_at):<{_TIME_WIDTH}}")
+    messages = sum(one.messages for one in given)
+    # A queued file has given nothing yet: its size says how much there is to read.
+    about = _count_given(messages) if given else format_bytes(file.size)
+    facts = (about, short_time(file.read_at))
     return FileRow(file.path, state, facts, reason, details)
+
+
+def imported_row(file: ImportedFile) -> FileRow:
+    """The row of a file that was imported before, or by another program."""
+    details = Content.assemble(
+        (one_line(file.path), "bold"),
+        (f"\n{file.format} · {format_bytes(file.size)} · read {local_minute(file.read_at)}", "$foreground-muted"),
+        f"\n{describe_given([file])}",
+    )
+    facts = (_count_given(file.messages), short_time(file.read_at))
+    return FileRow(file.path, "ok", facts, "", details, _name_in_zip(file.path))
+
+
+def _count_given(messages: int) -> str:
+    return pluralize(messages, "message") if messages else "all known"
+
+
+def _name_in_zip(path: str) -> str:
+    """The path from the zip on, because files in zips often have equal names; "" for any other file."""
+    parts = path.split("/")
+    zip_at = next((at for at, part in enumerate(parts[:-1]) if part.lower().endswith(".zip")), None)
+    return "" if zip_at is None else "/".join(parts[zip_at:])
+
+
+def describe_given(given: Sequence[ImportedFile]) -> str:
+    """What the memory has from files, in words."""
+    messages, sessions = sum(one.messages for one in given), sum(one.sessions for one in given)
+    if not messages:
+        return "All of its messages were known from another file." if sessions else "Gave no messages."
+    return f"Gave {pluralize(messages, 'message')} in {pluralize(sessions, 'conversation')}."
+
+
+def files_in(imported: Iterable[ImportedFile], paths: Collection[str]) -> dict[str, list[ImportedFile]]:
+    """The imported files by the path of the watched file that they are, or that they are in if it is a zip."""
+    found: dict[str, list[ImportedFile]] = {}
+    for file in imported:
+        path = file.path
+        while path not in paths and path.strip("/"):
+            path = os.path.dirname(path)
+        if path in paths:
+            found.setdefault(path, []).append(file)
+    return found
 
 
 def outcome_rows(outcome: ImportOutcome) -> list[FileRow]:
@@ -127,7 +182,7 @@ def outcome_rows(outcome: ImportOutcome) -> list[FileRow]:
     when = datetime.fromtimestamp(outcome.at).strftime("%H:%M")
     if outcome.error:
         details = Content(f"{when}\n{sanitize(outcome.error)}")
-        return [FileRow("", "failed", (when,), outcome.error, details)]
+        return [FileRow("", "failed", ("", when), outcome.error, details)]
     told = [report for report in outcome.files if outcome_of(report) in ("messages", "partial", "failed")]
     told.sort(key=lambda report: not report.errors)
     rows = [

@@ -11,10 +11,10 @@ from textual.content import Content
 from textual.message import Message
 from textual.strip import Strip
 from textual.theme import Theme
-from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from appliance_tui.author_colours import ReadableColours, readable_colours
+from appliance_tui.list_keys import OptionRows
 from appliance_tui.search_results import SearchResults
 from appliance_tui.widgets.display_text import one_line, render_bar, time_of
 from appliance_tui.widgets.match_highlights import highlight_words
@@ -31,7 +31,7 @@ LOAD_AHEAD_HITS = 5
 """Hits behind the selected one, at least; with fewer the next page is loaded."""
 
 
-class HitList(OptionList):
+class HitList(OptionRows):
     """Hits, best first."""
 
     class NearEnd(Message):

@@ -1,20 +1,23 @@
-"""The layers of a context as lines: a meter and the items of each, and what was left out and why."""
+"""The layers of a context as lines: a meter and the items of each, what has changed, and what was left out and why."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from appliance_tui.budget_shares import Shares
+from appliance_tui.context_changes import ContextChange, RemovedItem
 from appliance_tui.widgets.display_text import fit_width, minute, one_line, pluralize, render_bar
 from appliance_tui.widgets.prompt_view import LAYER_COLOURS
 from appliance_tui.widgets.rows import MUTED
 
 if TYPE_CHECKING:
     from appliance.types import Context, ContextItem, Dropped, Message
+
+NO_CHANGE = ContextChange()
 
 NAME_WIDTH = 10
 """Cells of a layer's name."""
@@ -36,18 +39,36 @@ class LayerHead:
 
 @dataclass(frozen=True, slots=True)
 class LayerEntry:
-    """An item of the prompt."""
+    """An item of the prompt. ``came_in`` says what kept it out a moment ago; None if it was there before."""
 
     layer: str
     item: ContextItem
+    came_in: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedEntry:
+    """An item that has just dropped out, in the place where it was."""
+
+    removed: RemovedItem
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedGroup:
+    """All that was left out for one reason, folded or with its ``DroppedEntry`` rows below."""
+
+    reason: str
+    count: int
+    is_open: bool
 
 
 @dataclass(frozen=True, slots=True)
 class DroppedEntry:
-    """Something that was left out, with its message if it is one."""
+    """Something that was left out, with its message if it is one. ``in_group`` where the row above has the reason."""
 
     dropped: Dropped
     message: Message | None
+    in_group: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,26 +80,56 @@ class PlainLine:
     total: LayerHead | None = None
 
 
-LayerRow = LayerHead | LayerEntry | DroppedEntry | PlainLine
+LayerRow = LayerHead | LayerEntry | RemovedEntry | DroppedGroup | DroppedEntry | PlainLine
 
 
-def layer_rows(context: Context, shares: Shares, dropped_messages: Mapping[str, Message]) -> Iterator[LayerRow]:
-    """The meters of a context's layers, their items in the order of the prompt, what was left out, and notes."""
+def layer_rows(
+    context: Context,
+    shares: Shares,
+    dropped_messages: Mapping[str, Message],
+    change: ContextChange = NO_CHANGE,
+    open_reasons: Collection[str] = (),
+) -> Iterator[LayerRow]:
+    """The meters of a context's layers, their items in the order of the prompt, what was left out, and notes.
+
+    Args:
+        dropped_messages: Messages that were left out, by id.
+        change: What is marked as having come in or dropped out.
+        open_reasons: The reasons whose rows are unfolded; what was left out for any other is one row.
+    """
     total = LayerHead("all", context.tokens, context.budget, sum(shares.values()), context.budget)
     yield PlainLine("all", total=total)
     for layer in context.layers:
         share = shares[layer.name]
         yield LayerHead(layer.name, layer.tokens, int(context.budget * share), share, context.budget)
     for layer in context.layers:
-        if layer.items:
+        removed = [one for one in change.removed if one.layer == layer.name]
+        if layer.items or removed:
             yield PlainLine(layer.name, f"{pluralize(len(layer.items), 'item')}, {pluralize(layer.tokens, 'token')}")
-        yield from (LayerEntry(layer.name, item) for item in layer.items)
+        yield from (RemovedEntry(one) for one in removed if not one.after)
+        for item in layer.items:
+            yield LayerEntry(layer.name, item, change.added.get((layer.name, item.message_id)))
+            yield from (RemovedEntry(one) for one in removed if one.after == item.message_id)
     if context.dropped:
         yield PlainLine("left out", f"{pluralize(len(context.dropped), 'candidate')}")
-        yield from (DroppedEntry(dropped, dropped_messages.get(dropped.message_id)) for dropped in context.dropped)
+        yield from _dropped_rows(context.dropped, dropped_messages, open_reasons)
     if context.notes:
         yield PlainLine("notes")
         yield from (PlainLine("", note) for note in context.notes)
+
+
+def _dropped_rows(
+    left_out: Sequence[Dropped], messages: Mapping[str, Message], open_reasons: Collection[str]
+) -> Iterator[LayerRow]:
+    by_reason: dict[str, list[Dropped]] = {}
+    for dropped in left_out:
+        by_reason.setdefault(dropped.reason, []).append(dropped)
+    for reason, group in by_reason.items():
+        is_group, is_open = len(group) > 1, reason in open_reasons
+        if is_group:
+            yield DroppedGroup(reason, len(group), is_open)
+        if is_open or not is_group:
+            yield from (DroppedEntry(dropped, messages.get(dropped.message_id), is_group) for dropped in group)
 
 
 def row_key(row: LayerRow) -> Hashable:
@@ -88,6 +139,10 @@ def row_key(row: LayerRow) -> Hashable:
             return layer
         case LayerEntry(layer, item):
             return layer, item.message_id
+        case RemovedEntry(removed):
+            return "removed", removed.layer, removed.item.message_id
+        case DroppedGroup(reason):
+            return "reason", reason
         case DroppedEntry(dropped, _):
             return "left out", dropped.message_id
         case PlainLine(name, text):
@@ -104,22 +159,36 @@ def render_row(row: LayerRow, width: int) -> Content:
     match row:
         case LayerHead():
             return _render_meter(row, width)
-        case LayerEntry(layer, item):
+        case LayerEntry(layer, item, came_in):
             mark = {"full": " ", "compressed": "~", "placeholder": "…"}[item.fidelity]
-            tokens = f"{item.tokens:,}"
-            text_width = max(1, width - 12 - len(tokens) - 1)
+            tokens = f" {item.tokens:,}"
+            text_width = max(1, width - 12 - len(tokens))
+            reason = f"was out: {came_in}  " if came_in else ""
+            reason = reason if len(reason) <= text_width - 8 else fit_width(reason, max(1, text_width - 8))
             return Content.assemble(
-                (f" {item.message_id:<8}", LAYER_COLOURS[layer]),
+                ("+" if came_in is not None else " ", "bold $text-success"),
+                (f"{item.message_id:<8}", LAYER_COLOURS[layer]),
                 (f"{mark} ", MUTED),
-                fit_width(item.text, text_width),
-                (f" {tokens}", MUTED),
+                (reason, "$text-success"),
+                fit_width(item.text, text_width - len(reason)),
+                (tokens, MUTED),
             )
-        case DroppedEntry(dropped, message):
+        case RemovedEntry(removed):
+            head = f"−{removed.item.message_id:<8}  "
+            return Content.assemble(
+                (head, "bold $text-error"), (f"{removed.reason}  ", "$text-error"), (one_line(removed.item.text), MUTED)
+            )
+        case DroppedGroup(reason, count, is_open):
+            head, hint = f" {'▾' if is_open else '▸'} {count:>6,}  ", "" if is_open else "  enter unfolds"
+            has_room = len(head) + len(reason) + len(hint) <= width
+            return Content.assemble((head, MUTED), (reason, "$warning"), (hint if has_room else "", MUTED))
+        case DroppedEntry(dropped, message, in_group):
             line = ""
             if message is not None:
                 author, text = one_line(message.who)[:20], one_line(message.text[: 4 * width])
                 line = f"{author} {minute(message.timestamp)[:10]}: {text}"
-            return Content.assemble((f" {dropped.message_id:<8}  ", MUTED), (f"{dropped.reason}  ", "$warning"), line)
+            reason = "" if in_group else f"{dropped.reason}  "
+            return Content.assemble((f" {dropped.message_id:<8}  ", MUTED), (reason, "$warning"), line)
         case PlainLine(name, text, total):
             if total is not None:
                 return _render_meter(total, width)

@@ -132,3 +132,13 @@ def apply_style(line: Strip, spans: Spans, style: Style) -> Strip:
             for number, part in enumerate(parts)
         ]
     )
+
+
+def highlight_row(
+    lines: Sequence[Strip], row: int, passage: FoundPassage | None, pattern: re.Pattern[str] | None, glow: str
+) -> Strip:
+    """A row of some lines, with its part of a passage in the colour ``glow``, and the matches of a pattern marked."""
+    strip = lines[row]
+    if passage is not None:
+        strip = apply_style(strip, passage.spans(lines).get(row, ()), Style(bgcolor=glow, bold=True))
+    return strip if pattern is None else apply_style(strip, line_spans(lines[row], pattern), MATCH_STYLE)

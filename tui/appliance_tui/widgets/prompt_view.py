@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -113,6 +113,7 @@ class PromptView(ScrollView, can_focus=True):
         self._lines: Sequence[PromptRow] = ()
         self.layer_notes: Mapping[str, str] = {}
         self._marked: tuple[str, str] = ("", "")
+        self._added: Collection[tuple[str, str]] = ()
         self._wrapped_width = 0
 
     @property
@@ -127,6 +128,11 @@ class PromptView(ScrollView, can_focus=True):
         self.refresh()
         self._show_position()
         self._request_wrap()  # the width may have changed while the lines were made
+
+    def mark_added(self, keys: Collection[tuple[str, str]]) -> None:
+        """Mark items, by layer and id, as having just come in."""
+        self._added = keys
+        self.refresh()
 
     def mark(self, layer: str, item: str) -> None:
         """Highlight an item of a layer, or with "" the layer's heading, and scroll it into view."""
@@ -181,6 +187,8 @@ class PromptView(ScrollView, can_focus=True):
             return Content.assemble(
                 gutter, (line.text, f"bold {colour}"), " " * max(0, gap), (note if gap > 0 else "", colour)
             )
+        if (line.layer, line.item) in self._added:
+            gutter = ("+ " if line.is_first else "▌ ", "bold $text-success")
         if not line.is_first:
             return Content.assemble(gutter, line.text)
         head, bracket, rest = line.text.partition("]")

@@ -25,7 +25,7 @@ MARK, NO_MARK = "▸ ", "  "
 """Prefixes of the selected and of other lines; the selection is visible without colours."""
 
 
-class RowList(ScrollView, Generic[Item], can_focus=True):
+class RowList(ScrollView, Generic[Item], can_focus=True, inherit_bindings=False):
     """A list of items, one of them selected.
 
     Args:
@@ -34,15 +34,7 @@ class RowList(ScrollView, Generic[Item], can_focus=True):
         is_head: whether an item is a heading, which can't be selected.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "step(-1)", show=False),
-        Binding("down", "step(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("home", "end(False)", show=False),
-        Binding("end", "end(True)", show=False),
-        Binding("enter", "select", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", show=False)]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--row", "rows--marked"}
     DEFAULT_CSS = """
     RowList {

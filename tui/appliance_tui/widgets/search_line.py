@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
-from textual.binding import Binding
+from textual import events
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Button, Input
 
 from appliance.requests.typed_filters import SearchFilters
+from appliance_tui.actions import bindings
 from appliance_tui.filters import partial_filter
 from appliance_tui.screens.picker import PickerOption
 
@@ -18,11 +21,10 @@ from appliance_tui.screens.picker import PickerOption
 class SearchInput(Input):
     """An input for a query or a message, with completion of filters."""
 
-    BINDINGS = [  # noqa: RUF012
-        Binding("down", "move(1)", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("escape,tab", "leave", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("line")]
+
+    KEYS_WHILE_EMPTY = frozenset({"colon"})
+    """Printable keys that are commands while the line is empty."""
 
     class Move(Message):
         """The selection in the list should move."""
@@ -41,6 +43,23 @@ class SearchInput(Input):
         self.completions: Sequence[PickerOption] = ()
         super().__init__(placeholder="Search", id=id, compact=True, suggester=_FilterSuggester(self))
 
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """As Input, but for the keys that are commands while the line is empty."""
+        return super().check_consume_key(key, character) and not self._is_command(key)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """As Input; where there is nothing to delete, the key is free for the app."""
+        return bool(self.value) if action == "delete_left_all" else super().check_action(action, parameters)
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self._is_command(event.key):
+            event.prevent_default()  # the app's bindings take it
+        else:
+            await super()._on_key(event)
+
+    def _is_command(self, key: str) -> bool:
+        return not self.value and key in self.KEYS_WHILE_EMPTY
+
     def action_move(self, by: int) -> None:
         self.post_message(self.Move(by))
 
@@ -52,6 +71,15 @@ class SearchInput(Input):
 
     def action_leave(self) -> None:
         self.post_message(self.Exited())
+
+    def take(self, text: str) -> None:
+        """Take the focus and a text that was typed elsewhere, without selecting it: more may follow."""
+        self.select_on_focus = False
+        self.focus()
+        self.insert_text_at_cursor(text)
+
+    def on_blur(self) -> None:
+        self.select_on_focus = True
 
 
 class _FilterSuggester(Suggester):

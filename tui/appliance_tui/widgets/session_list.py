@@ -116,10 +116,17 @@ class SessionList(ScrollView, can_focus=True, inherit_bindings=False):
         elif begin + LINES_PER_ROW > top + self.size.height:
             self._scroll_at(begin + LINES_PER_ROW - self.size.height)
 
-    @property
-    def rows_per_page(self) -> int:
-        """Rows by which a page key moves."""
-        return max(1, self.size.height // LINES_PER_ROW - 1)
+    def action_step(self, by: int) -> None:
+        """As ``Navigable``."""
+        self.move(by)
+
+    def action_page(self, by: int) -> None:
+        """As ``Navigable``."""
+        self.move(by * max(1, self.size.height // LINES_PER_ROW - 1))
+
+    def action_end(self, last: bool) -> None:
+        """As ``Navigable``."""
+        self.move(len(self.rows) if last else -len(self.rows))
 
     def _scroll_at(self, line: int) -> None:
         self.scroll_target_y = self.scroll_y = max(0, min(line, self.max_scroll_y))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -27,28 +27,50 @@ def message_links(summary: Summary) -> list[tuple[str, str]]:
     return [(id, " … ".join(quoted)) for id, quoted in texts.items()][:MAX_LINKS]
 
 
+SummaryView = Literal["lines", "whole", "folded"]
+"""How much of a summary is shown: its first lines, all of it, or nothing."""
+
+
 class SummaryPanel(VerticalScroll, can_focus=False):
-    """A summary, in its first lines or as a whole."""
+    """A summary, in its first lines, as a whole, or folded away."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self.summary: Summary | None = None
+        self._view: SummaryView = "lines"
         self.display = False
 
     def compose(self) -> ComposeResult:
         yield Static("", markup=False)
 
-    def show(self, summary: Summary | None) -> None:
+    def show(self, summary: Summary | None, view: SummaryView) -> None:
         """Show a summary; hide the panel without one."""
         self.summary = summary
-        self.display = summary is not None
         if summary is not None:
             self.query_one(Static).update(summary_content(summary))
+        self._set_view(view)
 
-    def toggle(self) -> None:
-        """Switch between the first lines and the whole summary."""
-        self.toggle_class("-whole")
+    def _set_view(self, view: SummaryView) -> None:
+        self._view = view
+        self.display = self.summary is not None and view != "folded"
+        self.set_class(view == "whole", "-whole")
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether there is a summary that is not shown."""
+        return self.summary is not None and self._view == "folded"
+
+    def next_view(self, is_beside: bool) -> SummaryView:
+        """Go on from the first lines to the whole summary, to none of it, and to the first lines again.
+
+        Args:
+            is_beside: The panel stands beside the conversation, where it always has room for all of it.
+        """
+        views: tuple[SummaryView, ...] = ("lines", "folded") if is_beside else ("lines", "whole", "folded")
+        at = views.index(self._view) if self._view in views else 0
+        self._set_view(views[(at + 1) % len(views)])
         self.scroll_home(animate=False)
+        return self._view
 
 
 def summary_content(summary: Summary) -> Content:

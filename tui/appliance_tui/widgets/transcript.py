@@ -7,7 +7,7 @@ on the screen stays in its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,16 +21,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from appliance.errors import ApplianceError
-from appliance_tui.author_colours import readable_colours
+from appliance_tui.author_colours import NO_NAMES, readable_colours
 from appliance_tui.widgets.conversation_layout import ConversationLayout, HeightIndex
-from appliance_tui.widgets.match_highlights import (
-    MATCH_STYLE,
-    FoundPassage,
-    apply_style,
-    find_match,
-    line_spans,
-    passage_pattern,
-)
+from appliance_tui.widgets.match_highlights import FoundPassage, find_match, highlight_row, passage_pattern
 from appliance_tui.widgets.message_cache import (
     RenderedBody,
     RenderedBodyCache,
@@ -41,7 +34,7 @@ from appliance_tui.widgets.message_cache import (
     request_batch,
 )
 from appliance_tui.widgets.text_rendering import TextStyle, text_style
-from appliance_tui.widgets.turn_headers import GUTTER, day_line, fold_hint_line, gutter, header_line, match_mark
+from appliance_tui.widgets.turn_headers import GUTTER, fold_hint_line, gutter, line_above, match_mark
 from appliance_tui.workers import begin, error_text
 
 if TYPE_CHECKING:
@@ -81,7 +74,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self.search_pattern: re.Pattern[str] | None = None
         self.match_indices: Sequence[int] = ()
         """The messages with matches, in order; they are marked along the scrollbar."""
-        self.name_keys: Mapping[str, str] = {}
+        self.name_keys = self.person_names = NO_NAMES
         self._passage: FoundPassage | None = None
         self.markdown = True
         self._heights = HeightIndex.empty()
@@ -286,7 +279,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         spare = max(0, self._visible_rows - height)
         self._scroll_at(self._heights.top(index) - int(spare * share))
 
-    def move(self, by: int) -> None:
+    def action_step(self, by: int) -> None:
         """Select the next message (``by`` 1) or the previous one (-1); scroll through a tall one first."""
         if self._is_empty:
             return
@@ -307,7 +300,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         start = self._heights.top(self.mark)
         return start, start + self._heights[self.mark]
 
-    def page(self, by: float) -> None:
+    def action_page(self, by: float) -> None:
         """Scroll by so many screens and select the message at the same row."""
         if self._is_empty:
             return
@@ -319,6 +312,11 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         else:
             self.mark = self._heights.index_at(self.scroll_offset.y + row)
 
+    def action_end(self, last: bool) -> None:
+        """Go to the first message or the last one."""
+        if not self._is_empty:
+            self.jump(len(self._conversation) - 1 if last else 0, float(last))
+
     def jump_day(self, by: int) -> bool:
         """Go to the next day (``by`` 1) or back (-1); False if there is none."""
         index = self.conversation_layout.adjacent_day(self.mark, by) if self.conversation_layout else None
@@ -326,11 +324,16 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             self.jump(index)
         return index is not None
 
+    @property
+    def is_long(self) -> bool:
+        """Whether the selected message can be folded; known when it has been rendered."""
+        body = None if self._is_empty else self._body(self.mark)
+        return body is not None and body.is_long
+
     def toggle_fold(self) -> None:
         """Unfold or fold the selected message."""
         id = self.marked_id
-        body = self.body_cache.get(id) if id else None
-        if id is None or body is None or not body.is_long:
+        if id is None or not self.is_long:
             return
         if id in self._unfolded:
             self._unfolded.discard(id)
@@ -468,13 +471,9 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         index, piece, row = self._locate_line(line)
         layout, colours = self.conversation_layout, dict(self._text_style.colours)
         if piece < 0:
-            is_header = row == layout.lines_above(index) - 1
-            text = Strip([])
-            if is_header:
-                text = header_line(layout.outline, index, colours, self._palette, self.name_keys)
-            elif layout.begins_day[index] and row == 1:
-                text = day_line(layout.outline.times[index], self._text_style.width, colours)
-            left = gutter(is_header and index == self.mark, False, colours)
+            people = (self.name_keys, self.person_names)
+            text = line_above(layout, index, row, self._text_style.width, colours, self._palette, *people)
+            left = gutter(row == layout.lines_above(index) - 1 and index == self.mark, False, colours)
         else:
             text = self._text_strip(index, piece, row, colours)
             first = piece == 0 and row == 0
@@ -492,9 +491,6 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         strips = body.strips.get(piece) if body is not None else None
         if strips is None or row >= len(strips):
             return Strip([Segment("…", Style(color=colours["muted"]))]) if row == 0 else Strip([])
-        strip, passage = strips[row], self._passage
-        if passage is not None and passage.message_id == self._conversation.outline.ids[index]:
-            strip = apply_style(strip, passage.spans(strips).get(row, ()), Style(bgcolor=self._palette.glow, bold=True))
-        if self.search_pattern is not None:
-            strip = apply_style(strip, line_spans(strips[row], self.search_pattern), MATCH_STYLE)
-        return strip
+        is_found = self._passage is not None and self._passage.message_id == self._conversation.outline.ids[index]
+        found = self._passage if is_found else None
+        return highlight_row(strips, row, found, self.search_pattern, self._palette.glow)

@@ -12,11 +12,13 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from appliance_tui.author_colours import author_key
 from appliance_tui.widgets.display_text import fit_width, one_line, pluralize
 
 if TYPE_CHECKING:
     from appliance.types import Outline
     from appliance_tui.author_colours import ReadableColours
+    from appliance_tui.widgets.conversation_layout import ConversationLayout
     from appliance_tui.widgets.message_cache import RenderedBody
 
 GUTTER = 3
@@ -44,14 +46,26 @@ def gutter(marked: bool, pinned: bool, colours: Mapping[str, str]) -> Strip:
 
 
 def header_line(
-    outline: Outline, index: int, colours: Mapping[str, str], palette: ReadableColours, people: Mapping[str, str]
+    outline: Outline,
+    index: int,
+    colours: Mapping[str, str],
+    palette: ReadableColours,
+    keys: Mapping[str, str],
+    names: Mapping[str, str],
 ) -> Strip:
-    """The role's letter, the author, the time, and how many files are attached; ``people`` as for
-    ``ReadableColours.of_author``."""
+    """The initial of a person or the letter of another role, the author, the time, and how many files are attached.
+
+    Args:
+        keys: What stands for people by their names, as for ``ReadableColours.of_author``.
+        names: The names of people who write under a number, an address or an id, as ``person_names`` gives them.
+    """
     role = outline.roles[index]
-    colour = palette.of_author(outline.authors[index], role, people)
-    author = one_line(outline.authors[index])
+    written_as = outline.authors[index]
+    author = names.get(author_key(written_as), written_as)
+    colour, author = palette.of_author(author, role, keys), one_line(author)
     name = fit_width(author, min(MAX_NAME_WIDTH, cell_len(author))) if author else role
+    letters = (character for character in author if character.isalpha() and cell_len(character) == 1)
+    letter = next(letters, role[:1]) if role == "user" else role[:1]
     muted = _style(colours["muted"])
     sent_at = outline.times[index]
     about = [sent_at[11:16]] if len(sent_at) > 10 else []
@@ -61,12 +75,28 @@ def header_line(
         about.append(pluralize(files, "file"))
     return Strip(
         [
-            Segment(f" {role[:1].upper()} ", _style(colour, bold=True, reverse=True)),
+            Segment(f" {letter.upper()[:1]} ", _style(colour, bold=True, reverse=True)),
             Segment(" "),
             Segment(name, _style(colour, bold=True)),
             Segment("  " + " · ".join(about), muted),
         ]
     )
+
+
+def line_above(
+    layout: ConversationLayout,
+    index: int,
+    row: int,
+    width: int,
+    colours: Mapping[str, str],
+    palette: ReadableColours,
+    people: Mapping[str, str],
+    names: Mapping[str, str],
+) -> Strip:
+    """A row above the text of a message: its header, below the day if it begins one."""
+    if row == layout.lines_above(index) - 1:
+        return header_line(layout.outline, index, colours, palette, people, names)
+    return day_line(layout.outline.times[index], width, colours) if layout.begins_day[index] and row == 1 else Strip([])
 
 
 def day_line(time: str, width: int, colours: Mapping[str, str]) -> Strip:

@@ -1,4 +1,5 @@
-"""/v1/attachments, /v1/stats, /v1/on-this-day, /v1/timeline and /v1/tags: what there is, without a query."""
+"""/v1/attachments, /v1/stats, /v1/on-this-day, /v1/start-page, /v1/timeline and /v1/tags: what there is, without a
+query."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ from appliance.types import (
     AttachmentKind,
     Contained,
     Role,
+    StartPage,
     Statistics,
     StatisticsUnit,
     TagCount,
@@ -159,6 +161,22 @@ def on_this_day(
             day, user_id=caller.resolve_user(user_id), namespace=caller.resolve_namespace(namespace), limit=limit
         )
     return json_response(OnThisDayAnswer(tuple(found)))
+
+
+@router.get("/v1/start-page", response_model=StartPage, responses=problem_responses(409))
+def start_page(
+    caller: Reader,
+    user_id: User = None,
+    namespace: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Most entries of each list.")] = 8,
+) -> Response:
+    """The latest conversations, this day in earlier years, pinned messages, what waits, and examples. Owner only."""
+    caller.require_owner("the start page")
+    with usage_error_as_conflict():
+        page = caller.memory.overview.start_page(
+            user_id=caller.resolve_user(user_id), namespace=caller.resolve_namespace(namespace), limit=limit
+        )
+    return json_response(page)
 
 
 @router.get("/v1/timeline", response_model=TimelineAnswer, responses=problem_responses(409))

@@ -1,0 +1,130 @@
+"""Moving in lists: the same keys in every list, which act on the list that has the focus, else on the screen's own."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol, runtime_checkable
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.containers import ScrollableContainer
+from textual.screen import Screen, ScreenResultType
+from textual.widget import Widget
+from textual.widgets import Input, OptionList
+
+from appliance_tui.actions import ACTIONS, bindings
+
+EVERYWHERE = ("app.help", "app.quit")
+"""The actions of the app that dialogs have, too: there, Textual takes no key of the app."""
+
+
+@runtime_checkable
+class Navigable(Protocol):
+    """A list whose selection moves."""
+
+    def action_step(self, by: int) -> None:
+        """Move the selection by so many items."""
+
+    def action_page(self, by: int) -> None:
+        """Move the selection by so many screens."""
+
+    def action_end(self, last: bool) -> None:
+        """Select the first or the last item."""
+
+
+class OptionRows(OptionList, inherit_bindings=False):
+    """An ``OptionList`` that moves as every list does: it stops at its ends, and a click selects an option, which only
+    another click on it opens."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", show=False)]
+
+    def action_step(self, by: int) -> None:
+        """As ``Navigable``; options that are disabled are passed over."""
+        start = index = (-1 if by > 0 else self.option_count) if self.highlighted is None else self.highlighted
+        for _ in range(abs(by)):
+            ahead = range(index + 1, self.option_count) if by > 0 else range(index - 1, -1, -1)
+            index = next((place for place in ahead if not self.options[place].disabled), index)
+        if index != start:
+            self.highlighted = index
+        else:  # what can't be selected is read on
+            self.scroll_relative(y=by, animate=False)
+
+    def action_page(self, by: int) -> None:
+        """As ``Navigable``."""
+        self._move_page(1 if by > 0 else -1)
+
+    def action_end(self, last: bool) -> None:
+        """As ``Navigable``."""
+        self.action_last() if last else self.action_first()
+
+    async def _on_click(self, event: events.Click) -> None:
+        event.prevent_default()  # Textual's own opens at the first click
+        clicked: int | None = event.style.meta.get("option")
+        if clicked is None or self.options[clicked].disabled:
+            return
+        if clicked == self.highlighted:
+            self.action_select()
+        else:
+            self.highlighted = clicked
+
+
+class ListScreen(Screen[ScreenResultType]):
+    """A screen with lists or texts that scroll.
+
+    ``MAIN_LIST`` selects those that the keys move in while another widget has the focus; the first that is shown
+    counts. ``LINE`` selects the line to type in; ``SUBMITS`` is the id of the action that Enter does there.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings("list"),
+        *(
+            Binding(action.keys, f"app.{action.action}", action.name, id=action.id)
+            for action in ACTIONS
+            if action.id in EVERYWHERE
+        ),
+    ]
+    MAIN_LIST: ClassVar[str] = "RowList, OptionRows, VerticalScroll"
+    LINE: ClassVar[str] = "Input"
+    SUBMITS: ClassVar[str] = ""
+
+    def available(self, id: str) -> bool:
+        """Whether an action of the footer would do something now. Its key says why not where it would not."""
+        return id != "line.up"  # only where there are earlier queries
+
+    @property
+    def navigated(self) -> Widget | None:
+        """The list that the keys move in."""
+        # A line to type in scrolls too, as a container does, but it is no list.
+        if isinstance(self.focused, (Navigable, ScrollableContainer)) and not isinstance(self.focused, Input):
+            return self.focused
+        return next((widget for widget in self.query(self.MAIN_LIST) if widget.is_on_screen), None)
+
+    def action_list_step(self, by: int) -> None:
+        """Move by so many items, or scroll by so many lines."""
+        widget = self.navigated
+        if isinstance(widget, Navigable):
+            widget.action_step(by)
+        elif widget is not None:
+            widget.scroll_relative(y=by, animate=False)
+
+    def action_list_page(self, by: int) -> None:
+        """Move by so many screens."""
+        widget = self.navigated
+        if isinstance(widget, Navigable):
+            widget.action_page(by)
+        elif widget is not None:
+            widget.scroll_relative(y=by * max(1, widget.size.height - 1), animate=False)
+
+    def action_list_end(self, last: bool) -> None:
+        """Go to the first item or the last one."""
+        widget = self.navigated
+        if isinstance(widget, Navigable):
+            widget.action_end(last)
+        elif widget is not None:
+            widget.scroll_end(animate=False) if last else widget.scroll_home(animate=False)
+
+    def action_list_type(self) -> None:
+        """Go to the line to type in."""
+        for line in self.query(self.LINE):
+            if line.is_on_screen and line.focusable:
+                line.focus()
+                return

@@ -1,0 +1,111 @@
+"""The lists of the dialog to forget: what may still say it, what would be erased, and earlier receipts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from appliance.types import Message
+from appliance_tui.widgets.display_text import minute, one_line, pluralize
+from appliance_tui.widgets.rows import MUTED
+
+if TYPE_CHECKING:
+    from appliance.types import Echo, Receipt
+    from appliance_tui.erasure import ErasureSummary
+
+MAX_LINE_CHARACTERS = 400
+"""Characters of a message that a line is made from."""
+
+ECHO_NAMES = {
+    "copy": "near copy", "answer": "answer", "repetition": "repeated", "summary": "summary", "fact": "fact",
+}  # fmt: skip
+"""What an echo is, in a word or two."""
+
+
+@dataclass(frozen=True, slots=True)
+class EchoRow:
+    """Something that may still say what is erased, its text as far as it is known, and whether it is erased too."""
+
+    echo: Echo
+    text: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A line above rows that can't be selected."""
+
+    text: str
+
+
+ErasureRow = EchoRow | Heading | Message
+
+
+def erasure_rows(summary: ErasureSummary, chosen_echoes: Collection[str]) -> Iterator[ErasureRow]:
+    """What the list shows: first what repeats the messages, by the ids that are chosen to be erased too, then the first
+    of the messages themselves."""
+    echoes, messages = summary.preview.echoes, summary.preview.messages
+    if echoes:
+        count = pluralize(len(echoes), "other item")
+        yield Heading(f"May still say it: {count} (space erases one too, ctrl+o all)")
+        for echo in echoes:
+            yield EchoRow(echo, summary.echo_texts.get(echo.id, ""), echo.id in chosen_echoes)
+    echo_ids = {echo.id for echo in echoes}
+    sample = [message for message in summary.sample if message.id not in echo_ids]
+    if sample and (echoes or len(messages) > len(summary.sample)):
+        is_partial = len(messages) > len(summary.sample)
+        yield Heading(
+            f"The first {len(sample):,} of {pluralize(len(messages), 'message')}" if is_partial else "To be erased"
+        )
+    yield from sample
+
+
+def row_key(row: ErasureRow) -> Hashable:
+    """What identifies a row in the next preview."""
+    match row:
+        case EchoRow(echo):
+            return "echo", echo.id
+        case Heading(text):
+            return "heading", text
+        case message:
+            return "message", message.id
+
+
+def is_heading(row: ErasureRow) -> bool:
+    """Whether a row can't be selected."""
+    return isinstance(row, Heading)
+
+
+def render_row(row: ErasureRow, width: int) -> Content:
+    """A row on one line."""
+    match row:
+        case EchoRow(echo, text, is_chosen):
+            box, kind = "[x] " if is_chosen else "[ ] ", ECHO_NAMES[echo.kind]
+            return Content.assemble(
+                (box, "bold"), (f"{echo.id:<8}", MUTED), (f"{kind}: ", "bold $text-warning"), one_line(text)
+            )
+        case Heading(text):
+            return Content.styled(text, "bold $text-accent")
+        case message:
+            return Content.assemble(
+                (f"{message.id:<8}", MUTED),
+                (f"{minute(message.timestamp)[:10]:<11}", MUTED),
+                (f"{one_line(message.who)[:20]}: ", "bold"),
+                one_line(message.text[:MAX_LINE_CHARACTERS]),
+            )
+
+
+def render_receipt(receipt: Receipt, width: int) -> Content:
+    """An earlier erasure on one line."""
+    traces = len(receipt.proof.traces)
+    found = pluralize(traces, "trace") if receipt.proof.searched else "not searched"
+    return Content.assemble(
+        (f"{receipt.id:<6}", MUTED),
+        f"{minute(receipt.at)}  ",
+        (f"{pluralize(receipt.messages, 'message'):<16}", "bold"),
+        (f"  {receipt.state}, {found}", "bold $text-error" if traces else MUTED),
+        f", {pluralize(receipt.sessions, 'whole session')}" if receipt.sessions else "",
+    )
