@@ -208,6 +208,7 @@ class Appliance:
     versions = Verb(r.VersionsRequest)
     export = Verb(r.ExportRequest)
     export_markdown = Verb(r.ExportMarkdownRequest)
+    export_html = Verb(r.ExportHtmlRequest)
     status = Verb(r.StatusRequest)
     verify = Verb(r.VerifyRequest)
     metrics = Verb(r.MetricsRequest)

@@ -157,6 +157,8 @@ class Facts(_Resource):
     confirm = Verb(r.ConfirmFactRequest)
     correct = Verb(r.CorrectFactRequest)
     reject = Verb(r.RejectFactRequest)
+    decide = Verb(r.DecideFactRequest)
+    undo = Verb(r.UndoFactRequest)
     add = Verb(r.AddFactRequest)
     pending = Verb(r.PendingFactsRequest)
 

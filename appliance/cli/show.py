@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from appliance import export_files
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
-from appliance.errors import IncompleteExport, UsageError
-
-if TYPE_CHECKING:
-    from appliance.client import Appliance
-
-FORMATS = ("jsonl", "markdown")
+from appliance.errors import UsageError
 
 
 def show(
@@ -82,10 +75,15 @@ def show(
 
 def export(
     file: Annotated[str, argument("FILE|-", "The file to write; - is stdout.")],
+    ids: Annotated[
+        list[str] | None, argument("[ID]…", "Only these conversations (s12) and messages (m345). Default: everything.")
+    ] = None,
     format: Annotated[
         str,
         typer.Option(
-            "--format", metavar="jsonl|markdown", help="jsonl can be ingested again; markdown is for reading."
+            "--format",
+            metavar="jsonl|markdown|html",
+            help="jsonl can be ingested again; markdown and html are for reading.",
         ),
     ] = "jsonl",
     user: Annotated[str | None, option("--user", "U", "Export only this user's messages. Default: all users.")] = None,
@@ -97,12 +95,12 @@ def export(
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """Export everything.
+    """Export everything, or some conversations and messages.
 
     Native JSONL has one message per line, then what else the memory holds, in lines with the key "record": how
     conversations are set, branches, earlier forms of messages, facts and what you decided about them, and digests of
-    what was forgotten. The file is written completely or not at all, and only you can read it. An existing file is
-    overwritten only with --force.
+    what was forgotten. HTML is one page without scripts that loads nothing. The file is written completely or not at
+    all, and only you can read it. An existing file is overwritten only with --force.
     Messages that are damaged in the database are named, and the exit code is 1; all others are exported.
 
     \b
@@ -110,10 +108,11 @@ def export(
       appliance export memory.jsonl
       appliance export memory.md --format markdown --user ana
       appliance export - --messages-only | jq -r .content
+      appliance export trip.html s12 m345 --format html
     """
 
-    if format not in FORMATS:
-        raise UsageError(f"There is no format {format!r}.", hint=f"Use {' or '.join(FORMATS)}.")
+    if format not in export_files.FORMATS:
+        raise UsageError(f"There is no format {format!r}.", hint=f"Use {', '.join(export_files.FORMATS)}.")
     if file == "-" and json:
         raise UsageError(
             "--json can't be used with -: both print to stdout.",
@@ -121,13 +120,16 @@ def export(
         )
     target = None if file == "-" else _writable_target(file, force)
     with options.open_to_read(home, "export", reveal=not mask_secrets) as memory:
-        chunks = _ReadableChunks(_export_chunks(memory, format, user, not messages_only and not mask_secrets))
+        state = format == "jsonl" and not (ids or messages_only or mask_secrets)
+        chunks = export_files.ReadableChunks(
+            export_files.export_chunks(memory, format, user, ids=ids or (), state=state)
+        )
         if target is None:
             sys.stdout.buffer.writelines(chunks)
             sys.stdout.buffer.flush()
             chunks.raise_if_incomplete()
             return
-        report = {**_write_atomically(target, chunks, force), "format": format}
+        report = {**_write(target, chunks, force), "format": format}
     if json:
         problem = {"damaged": str(chunks.error.args[0])} if chunks.error else {}
         output.print_json({**report, **problem})
@@ -136,37 +138,6 @@ def export(
     if chunks.error is not None:
         output.say_error(str(chunks.error), chunks.error.hint)
         raise typer.Exit(chunks.error.exit_code)
-
-
-class _ReadableChunks:
-    """The chunks of an export up to its end; ``error`` then says which messages are damaged, if any."""
-
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self.error: IncompleteExport | None = None
-
-    def __iter__(self) -> Iterator[bytes]:
-        try:
-            yield from self._chunks
-        except IncompleteExport as error:
-            self.error = error
-
-    def raise_if_incomplete(self) -> None:
-        if self.error is not None:
-            raise self.error
-
-
-def _export_chunks(memory: Appliance, format: str, user: str | None, state: bool) -> Iterator[bytes]:
-    """The export in UTF-8, in chunks; in JSONL a chunk is a line."""
-    if format == "markdown":
-        for text in memory.export_markdown(user_id=user):
-            yield text.encode()
-        return
-    import msgspec
-
-    encode = msgspec.json.Encoder().encode
-    for line in memory.export(user_id=user, state=state):
-        yield encode(line) + b"\n"
 
 
 def _writable_target(file: str, force: bool) -> Path:
@@ -191,8 +162,8 @@ def _existing_error(target: Path) -> UsageError:
     )
 
 
-def _write_atomically(target: Path, chunks: Iterable[bytes], force: bool) -> dict[str, Any]:
-    """Write a temporary file next to the target, flush it to the disk, and let it become the target.
+def _write(target: Path, chunks: Iterable[bytes], force: bool) -> dict[str, Any]:
+    """Write the file as a whole.
 
     Returns:
         The path and the size in bytes.
@@ -200,30 +171,12 @@ def _write_atomically(target: Path, chunks: Iterable[bytes], force: bool) -> dic
     Raises:
         UsageError: the file can't be written, or exists now and may not be overwritten.
     """
-    from appliance.paths import sync_folder
-
     try:
-        # mkstemp creates the file with mode 0600.
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".new")
+        size = export_files.write_export(target, chunks, overwrite=force)
+    except FileExistsError as error:
+        raise _existing_error(target) from error
     except OSError as error:
         raise _unwritable_error(target, error) from error
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.writelines(chunks)
-            stream.flush()
-            os.fsync(stream.fileno())
-            size = stream.tell()
-        if not force and target.exists():  # since the export began
-            raise _existing_error(target)
-        temporary.replace(target)
-    except BaseException as error:
-        with suppress(OSError):
-            temporary.unlink()
-        if isinstance(error, OSError):
-            raise _unwritable_error(target, error) from error
-        raise
-    sync_folder(target.parent)
     return {"path": output.display_path(target), "bytes": size}
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from appliance import config, paths
 from appliance import requests as r
-from appliance.engine import embedding_api, rebuild_forecast, search_inputs
+from appliance.engine import embedding_api, exports, rebuild_forecast, search_inputs
 from appliance.engine.home_database import apply_default_ttl, open_database
 from appliance.engine.index_location import unless_index_is_away
 from appliance.engine.index_service import IndexService
@@ -433,17 +433,16 @@ class Engine:
 
     def export(self, request: r.ExportRequest) -> Stream[dict[str, Any]]:
         """See ``ExportRequest``."""
-        from appliance.memory import export
-
         update_facts = self.facts.extract_pending if not self._database.is_read_only else lambda: None
-        before_state = update_facts if request.state else None
-        return export.stream_lines(self._database, request.user_id, self.settings.user, before_state)
+        return exports.lines(self._database, request, self.settings.user, update_facts)
 
     def export_markdown(self, request: r.ExportMarkdownRequest) -> Stream[str]:
         """See ``ExportMarkdownRequest``."""
-        from appliance.memory import export
+        return exports.markdown(self._database, request)
 
-        return export.stream_markdown(self._database, request.user_id)
+    def export_html(self, request: r.ExportHtmlRequest) -> Stream[str]:
+        """See ``ExportHtmlRequest``."""
+        return exports.html(self._database, request)
 
     def subscribe(self, request: r.EventsRequest) -> Stream[Event]:
         """See ``EventsRequest``."""

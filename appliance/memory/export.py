@@ -1,13 +1,14 @@
-"""The export of a memory: native JSONL, and Markdown to read."""
+"""The export of a memory, or of some of its messages: native JSONL, and Markdown to read."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from appliance.errors import IncompleteExport
-from appliance.store import archive, conversation_time, damage, messages, state
+from appliance.memory import export_selection
+from appliance.store import archive, conversation_time, damage, messages, sessions, state
 from appliance.store.database import Database
 from appliance.store.messages import MessageRow, message_id
 from appliance.store.sql import from_json
@@ -17,15 +18,23 @@ MAX_NAMED = 20
 """How many damaged messages the error at the end of an export names."""
 
 
+TextExport = Callable[[sqlite3.Connection, str | None, Sequence[str]], Iterator[str]]
+"""Yields the messages of a user, or those that are named, as a text to read, piece by piece."""
+
+
 def stream_lines(
-    database: Database, user_id: str | None, owner: str, before_state: Callable[[], object] | None = None
+    database: Database,
+    user_id: str | None,
+    owner: str,
+    ids: Sequence[str] = (),
+    before_state: Callable[[], object] | None = None,
 ) -> Generator[dict[str, Any], None, None]:
     """Yield ``lines`` on a connection that stays open until the last one is read, in any thread. With ``before_state``,
     which brings the facts up to date, the records of ``state.records`` follow."""
     with database.lease() as db:
         incomplete: IncompleteExport | None = None
         try:
-            yield from lines(db, user_id, owner)
+            yield from lines(db, user_id, owner, ids)
         except IncompleteExport as error:
             incomplete = error
         if before_state is not None:
@@ -35,25 +44,38 @@ def stream_lines(
             raise incomplete
 
 
-def stream_markdown(database: Database, user_id: str | None) -> Generator[str, None, None]:
-    """Yield ``markdown`` on a connection that stays open until the last piece is read, in any thread."""
+def stream_text(
+    database: Database, render: TextExport, user_id: str | None, ids: Sequence[str]
+) -> Generator[str, None, None]:
+    """Yield what ``render`` yields on a connection that stays open until the last piece is read, in any thread."""
     with database.lease() as db:
-        yield from markdown(db, user_id)
+        yield from render(db, user_id, ids)
 
 
-def lines(db: sqlite3.Connection, user_id: str | None, owner: str) -> Iterator[dict[str, Any]]:
+def lines(db: sqlite3.Connection, user_id: str | None, owner: str, ids: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     """Yield every message of a user (of all users without one) as a native JSONL object, in bounded memory.
 
-    Keys without a value are left out. ``owner`` is the user whose name is left out, except in a namespace.
+    Keys without a value are left out. ``owner`` is the user whose name is left out, except in a namespace. ``ids`` are
+    the messages and sessions to yield, instead of all. A message that a branch shares is of its own session.
 
     Raises:
+        NotFound: An id names nothing.
         IncompleteExport: At the end, if some messages are damaged.
     """
-    return (_message_object(row, info, owner) for row, info in _readable_messages(db, user_id))
+    info_by_key: dict[int, SessionInfo] = {}
+    for row, info in readable_messages(db, user_id, ids):
+        if row.session_id != sessions.key(info):
+            if row.session_id not in info_by_key:
+                info_by_key[row.session_id] = sessions.infos(db, [row.session_id])[0]
+            info = info_by_key[row.session_id]
+        yield _message_object(row, info, owner)
 
 
-def _readable_messages(db: sqlite3.Connection, user_id: str | None) -> Iterator[tuple[MessageRow, SessionInfo]]:
-    """Every message that can be read, in whole or in part; at the end, the error that names the damaged ones."""
+def readable_messages(
+    db: sqlite3.Connection, user_id: str | None, ids: Sequence[str] = ()
+) -> Iterator[tuple[MessageRow, SessionInfo]]:
+    """Yield every message that can be read, in whole or in part, or those that ``ids`` name; at the end, raise the
+    error that names the damaged ones."""
     damaged: dict[str, str] = {}
     suspects: list[int] = []
     suspect_sessions: set[int] = set()
@@ -61,7 +83,12 @@ def _readable_messages(db: sqlite3.Connection, user_id: str | None) -> Iterator[
     def note_unreadable(id: str) -> None:
         damaged[id] = "can't be read"
 
-    for row, info in messages.iterate(db, user_id, note_unreadable):
+    source = (
+        export_selection.selected_messages(db, user_id, ids, note_unreadable)
+        if ids
+        else messages.iterate(db, user_id, note_unreadable)
+    )
+    for row, info in source:
         yield row, info
         if _may_be_damaged(row):
             suspects.append(row.id)
@@ -113,24 +140,35 @@ def _message_object(row: MessageRow, info: SessionInfo, owner: str) -> dict[str,
     return {name: value for name, value in line.items() if value is not None}
 
 
-def markdown(db: sqlite3.Connection, user_id: str | None) -> Iterator[str]:
+def markdown(db: sqlite3.Connection, user_id: str | None, ids: Sequence[str] = ()) -> Iterator[str]:
     """Yield the same messages as Markdown: a heading a session, a paragraph a message, tool and system messages as
     quotations.
 
     Raises:
+        NotFound: An id names nothing.
         IncompleteExport: At the end, if some messages are damaged.
     """
     current_session: str | None = None
-    for row, info in _readable_messages(db, user_id):
+    for row, info in readable_messages(db, user_id, ids):
         if info.id != current_session:
             current_session = info.id
-            count = f"{info.messages} message{'' if info.messages == 1 else 's'}"
-            yield f"# {info.title or info.external_id}\n\n_{info.format}, {count}_\n\n"
+            yield f"# {info.title or info.external_id}\n\n_{describe_session(info, ids)}_\n\n"
         who = row.author or row.role
-        when = f" · {row.sent_at}" if row.sent_at else ""
-        when += " (conversation)" if conversation_time.is_marked(row.metadata) else ""
+        when = f" · {time_text(row)}" if row.sent_at else ""
         if row.conversational:
             yield f"**{who}**{when}\n\n{row.text}\n\n"
         else:
             quoted = "\n".join("> " + line for line in row.text.split("\n"))
             yield f"> **{who}** ({row.role}){when}\n>\n{quoted}\n\n"
+
+
+def describe_session(info: SessionInfo, ids: Sequence[str]) -> str:
+    """The format and the size of a session: "whatsapp, 12 messages", with a word if ``ids`` name only some of them."""
+    count = info.messages + info.shared
+    some = "some of " if ids and not {info.id, info.external_id} & {*ids} else ""
+    return f"{info.format}, {some}{count} message{'' if count == 1 else 's'}"
+
+
+def time_text(row: MessageRow) -> str:
+    """The time of a message, with a word if it is its conversation's; "" without one."""
+    return (row.sent_at or "") + (" (conversation)" if conversation_time.is_marked(row.metadata) else "")

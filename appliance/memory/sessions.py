@@ -225,7 +225,9 @@ class SessionService:
 
     def rename(self, request: r.RenameSessionRequest) -> None:
         """See ``RenameSessionRequest``."""
-        self._update(request.session_id, title=normalize_title(request.title), titled="person")
+        title = None if request.found and request.title is None else normalize_title(request.title or "")
+        titled = "person" if not request.found else "given" if title is None else "found"
+        self._update(request.session_id, title=title, titled=titled)
 
     def pin(self, request: r.PinSessionRequest) -> None:
         """See ``PinSessionRequest``."""

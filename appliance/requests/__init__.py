@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         AddFactRequest,
         ConfirmFactRequest,
         CorrectFactRequest,
+        DecideFactRequest,
         FactHistoryRequest,
         FactRequest,
         ListFactsRequest,
@@ -32,12 +33,14 @@ if TYPE_CHECKING:
         ProfileRequest,
         RejectFactRequest,
         ReviewFactsRequest,
+        UndoFactRequest,
     )
     from appliance.requests.index import ClaimIndexRequest, IndexStatusRequest, MoveIndexRequest
     from appliance.requests.ingestion import (
         AddWatchedRequest,
         DiscoverRequest,
         EmbedRequest,
+        ExportHtmlRequest,
         ExportMarkdownRequest,
         ExportRequest,
         IngestRequest,
@@ -157,13 +160,15 @@ _MODULE_BY_NAME = {
         ),
         "backups": "BackupRequest KnownBackupsRequest",
         "facts": (
-            "AddFactRequest ConfirmFactRequest CorrectFactRequest FactHistoryRequest FactRequest "
-            "ListFactsRequest PendingFactsRequest ProfileRequest RejectFactRequest ReviewFactsRequest"
+            "AddFactRequest ConfirmFactRequest CorrectFactRequest DecideFactRequest FactHistoryRequest "
+            "FactRequest ListFactsRequest PendingFactsRequest ProfileRequest RejectFactRequest "
+            "ReviewFactsRequest UndoFactRequest"
         ),
         "index": "ClaimIndexRequest IndexStatusRequest MoveIndexRequest",
         "ingestion": (
-            "AddWatchedRequest DiscoverRequest EmbedRequest ExportMarkdownRequest ExportRequest IngestRequest "
-            "ListWatchedFoldersRequest RemoveWatchedRequest RunJobsRequest WatchRequest"
+            "AddWatchedRequest DiscoverRequest EmbedRequest ExportHtmlRequest ExportMarkdownRequest "
+            "ExportRequest IngestRequest ListWatchedFoldersRequest RemoveWatchedRequest RunJobsRequest "
+            "WatchRequest"
         ),
         "overviews": (
             "AttachmentFileRequest AttachmentRequest DayRequest ImportedFilesRequest ImportedSessionsRequest "
@@ -205,10 +210,12 @@ __all__ = [
     "CountsRequest",
     "CreateSessionRequest",
     "DayRequest",
+    "DecideFactRequest",
     "DeleteSessionRequest",
     "DiscoverRequest",
     "EmbedRequest",
     "EventsRequest",
+    "ExportHtmlRequest",
     "ExportMarkdownRequest",
     "ExportRequest",
     "FactHistoryRequest",
@@ -282,6 +289,7 @@ __all__ = [
     "SummaryStateRequest",
     "TagSessionRequest",
     "TimelineRequest",
+    "UndoFactRequest",
     "UndoPeopleRequest",
     "UnpinRequest",
     "UnpinSessionRequest",

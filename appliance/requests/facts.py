@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import ClassVar
 
 from appliance.requests.base import Request
-from appliance.types import Fact, FactKind, FactState
+from appliance.types import Fact, FactChange, FactDecision, FactKind, FactState
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +179,49 @@ class RejectFactRequest(Request[Fact]):
     id: str
     _: KW_ONLY
     user_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecideFactRequest(Request[FactChange]):
+    """Confirm, correct or reject a fact, so that the decision can be undone.
+
+    Args:
+        id: The fact's id.
+        decision: "confirm", "correct" or "reject", as the requests of these names.
+        value: The right value, to correct it.
+        user_id: Only if it is this user's.
+
+    Raises:
+        NotFound: There is no such fact.
+        UsageError: There is no such decision, or a value where none belongs, or none where one does.
+    """
+
+    name: ClassVar[str] = "facts.decide"
+    repeatable: ClassVar[bool] = False
+
+    id: str
+    decision: FactDecision
+    value: str | None = None
+    _: KW_ONLY
+    user_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UndoFactRequest(Request[Sequence[Fact]]):
+    """Take back a decision about a fact, and return what is known of its attribute then.
+
+    Args:
+        undo: What ``facts.decide`` returned.
+
+    Raises:
+        UsageError: It is of no decision, or something has changed since: another decision was made, or a message that
+            the fact rests on was forgotten. Nothing changes then.
+    """
+
+    name: ClassVar[str] = "facts.undo"
+    repeatable: ClassVar[bool] = False
+
+    undo: bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,8 +166,11 @@ class ExportRequest(Request[Stream[dict[str, Any]]]):
         state: Then also yield what else the memory holds, as objects with the key ``record``: how sessions are set,
             branches, earlier forms of messages, facts with their evidence, what was decided about them, and the digests
             of what was forgotten. Ingesting all of it gives the same memory.
+        ids: Only these messages ("m345") and whole sessions ("s12"), instead of all.
 
     Raises:
+        NotFound: An id names no message and no session.
+        UsageError: Both ``ids`` and ``state`` are given.
         IncompleteExport: After everything else was yielded, if some messages are damaged.
     """
 
@@ -178,6 +181,7 @@ class ExportRequest(Request[Stream[dict[str, Any]]]):
     _: KW_ONLY
     user_id: str | None = None
     state: bool = False
+    ids: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +190,11 @@ class ExportMarkdownRequest(Request[Stream[str]]):
 
     Args:
         user_id: Only this user's messages; by default everybody's.
+        ids: Only these messages ("m345") and whole sessions ("s12"), instead of all.
+
+    Raises:
+        NotFound: An id names no message and no session.
+        IncompleteExport: After everything else was yielded, if some messages are damaged.
     """
 
     name: ClassVar[str] = "export_markdown"
@@ -194,6 +203,29 @@ class ExportMarkdownRequest(Request[Stream[str]]):
 
     _: KW_ONLY
     user_id: str | None = None
+    ids: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExportHtmlRequest(Request[Stream[str]]):
+    """Yield the same as one HTML page, piece by piece. The page has no scripts and loads nothing.
+
+    Args:
+        user_id: Only this user's messages; by default everybody's.
+        ids: Only these messages ("m345") and whole sessions ("s12"), instead of all.
+
+    Raises:
+        NotFound: An id names no message and no session.
+        IncompleteExport: After everything else was yielded, if some messages are damaged.
+    """
+
+    name: ClassVar[str] = "export_html"
+    repeatable: ClassVar[bool] = False
+    resumable: ClassVar[bool] = True
+
+    _: KW_ONLY
+    user_id: str | None = None
+    ids: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -249,15 +249,18 @@ class RenameSessionRequest(Request[None]):
 
     Args:
         title: The title.
+        found: Give it back the title that was made of its first words, which an export may replace, or None.
 
     Raises:
-        UsageError: The title is empty or not valid Unicode.
+        UsageError: The title is empty or not valid Unicode, or None where it is not ``found``.
     """
 
     name: ClassVar[str] = "sessions.rename"
 
     session_id: str
-    title: str
+    title: str | None
+    _: KW_ONLY
+    found: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -419,28 +419,32 @@ def iterate(
     for info in sessions.iterate(db, on_unreadable):
         if user_id is not None and info.user_id != user_id:
             continue
-        key = sessions.key(info)
-        after = (-(1 << 62), -1, 0)
-        while True:
-            try:
-                query = _page_sql(f"m.order_at, m.position, m.id, {COLUMNS}")
-                rows = db.execute(query, (key, *after)).fetchall()
-                places = [values[:3] for values in rows]
-                page = [MessageRow(*values[3:]) for values in rows]
-            except StoreCorrupt:
-                if on_unreadable is None:
-                    raise
-                places = _places(db, key, after)
-                readable = get(db, [place[2] for place in places])
-                page = [readable[place[2]] for place in places if place[2] in readable]
-                for place in places:
-                    if place[2] not in readable:
-                        on_unreadable(message_id(place[2]))
-            for row in page:
-                yield row, info
-            if len(places) < PAGE_ROWS:
-                break
-            after = places[-1]
+        yield from ((row, info) for row in own_rows(db, sessions.key(info), on_unreadable))
+
+
+def own_rows(
+    db: sqlite3.Connection, session: int, on_unreadable: Callable[[str], None] | None = None
+) -> Iterator[MessageRow]:
+    """Yield the messages of a session, without those that it shares as a branch; as ``iterate``."""
+    after = (-(1 << 62), -1, 0)
+    while True:
+        try:
+            rows = db.execute(_page_sql(f"m.order_at, m.position, m.id, {COLUMNS}"), (session, *after)).fetchall()
+            places = [values[:3] for values in rows]
+            page = [MessageRow(*values[3:]) for values in rows]
+        except StoreCorrupt:
+            if on_unreadable is None:
+                raise
+            places = _places(db, session, after)
+            readable = get(db, [place[2] for place in places])
+            page = [readable[place[2]] for place in places if place[2] in readable]
+            for place in places:
+                if place[2] not in readable:
+                    on_unreadable(message_id(place[2]))
+        yield from page
+        if len(places) < PAGE_ROWS:
+            return
+        after = places[-1]
 
 
 def _page_sql(columns: str, hint: str = "") -> str:

@@ -286,6 +286,23 @@ def _delete_decisions(
     mark_stale(tx, user_id, namespace, slot)
 
 
+def replace_decisions(
+    tx: sqlite3.Connection, user_id: str, namespace: str, slot: str, decisions: Iterable[Decision]
+) -> None:
+    """Store these decisions of the person about a slot in place of those that are there."""
+    scope = (user_id, namespace, slot)
+    tx.execute("DELETE FROM fact_decision WHERE user_id = ? AND namespace = ? AND slot = ?", scope)
+    tx.executemany(
+        f"INSERT INTO fact_decision (user_id, namespace, slot, {_DECISION_COLUMNS}, seen)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (*scope, *(getattr(decision, column) for column in _DECISION_COLUMNS.split(", ")), decision.last_message)
+            for decision in decisions
+        ),
+    )
+    mark_stale(tx, *scope)
+
+
 def withdraw_all_decisions(tx: sqlite3.Connection, scope: Scope) -> None:
     """Remove all decisions of a scope, and its facts."""
     for table in ("fact_decision", "fact_refused", "fact_stale", "fact"):

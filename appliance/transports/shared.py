@@ -132,7 +132,7 @@ class SharedTransport:
         request = prepared(request)
         if request.resumable and wire_types(request.name).streams:
             stream: Any = request
-            is_export = isinstance(request, r.ExportRequest | r.ExportMarkdownRequest)
+            is_export = isinstance(request, r.ExportRequest | r.ExportMarkdownRequest | r.ExportHtmlRequest)
             result = CarriedStream[Any](lambda: self._send(stream, None), repeats=is_export)
             return result  # type: ignore[no-any-return]
         return self._send(request, on_progress)

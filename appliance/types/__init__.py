@@ -106,6 +106,8 @@ if TYPE_CHECKING:
     from appliance.types.stored import (
         Event,
         Fact,
+        FactChange,
+        FactDecision,
         Importance,
         Message,
         MessageVersion,
@@ -168,7 +170,8 @@ _MODULE_BY_NAME = {
         "start_page": "RecentSession StartPage Waiting",
         "statistics": "Anniversary SessionDay Statistics StatisticsRow StatisticsUnit TimelineMonth",
         "stored": (
-            "Event Fact Importance Message MessageVersion Quote RemovalResult SessionInfo SessionPage Summary Window"
+            "Event Fact FactChange FactDecision Importance Message MessageVersion Quote RemovalResult "
+            "SessionInfo SessionPage Summary Window"
         ),
         "verification": "ChunkedOtherwise SourceCoverage VerifyReport",
         "vocabulary": (
@@ -212,6 +215,8 @@ __all__ = [
     "ErasureReport",
     "Event",
     "Fact",
+    "FactChange",
+    "FactDecision",
     "FactKind",
     "FactState",
     "Fidelity",

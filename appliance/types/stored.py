@@ -209,6 +209,18 @@ class Fact:
     replaced_by: str | None = None
 
 
+FactDecision = Literal["confirm", "correct", "reject"]
+
+
+@dataclass(frozen=True, slots=True)
+class FactChange:
+    """What a decision about a fact has changed: the ``fact`` as it is now, and in ``undo`` what takes the decision
+    back."""
+
+    fact: Fact
+    undo: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """The working memory of a session: what an assistant sees of the present conversation.

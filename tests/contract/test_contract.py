@@ -44,8 +44,10 @@ VOLATILE_OF = {
     "ErasureReport": {"files", "bytes"},
     "BackupReport": {"id", "new_bytes"},
     "ArchiveReport": {"bytes_before", "bytes_after"},
+    "FactChange": {"undo"},
 }
-"""The same, of one type: a daemon has files of its own in the home, and a backup's id is its time."""
+"""The same, of one type: a daemon has files of its own in the home, a backup's id is its time, and what undoes a
+decision has the time of the decision."""
 
 Run = Mapping[str, tuple[Request[Any], Any]]
 

@@ -143,6 +143,8 @@ def every_call(document: Mapping[str, Any], id: str) -> Iterator[tuple[str, str,
             elif "{id}" in path:
                 yield method, path.replace("{id}", id), {}
     yield "GET", "/v1/summaries", {"params": {"session_id": id}}
+    for format in ("jsonl", "markdown", "html"):
+        yield "GET", "/v1/export", {"params": {"id": id, "format": format}}
     if re.match(r"s\d|private-", id):  # another name would be that of a new session
         yield "POST", "/v1/messages", {"json": {"text": "mine", "session_id": id}}
 
@@ -179,6 +181,21 @@ def test_an_external_id_of_anothers_names_nothing(house: House) -> None:
         # Now there are two of this name, and hers is found by it.
         assert house.ana.get(f"/v1/sessions/{things.external}").json()["id"] == made["id"]
     check_untouched(house)
+
+
+def test_an_export_has_ones_own_and_all_only_for_the_owner(house: House) -> None:
+    own = house.own
+    for format, word in (("jsonl", '"content":'), ("markdown", "# "), ("html", "<article")):
+        answer = house.ana.get("/v1/export", params={"id": [own.session, own.message], "format": format})
+        assert answer.status_code == 200 and word in answer.text and "apricot" in answer.text
+        assert SECRET not in answer.text
+        assert house.ana.get("/v1/export", params={"format": format}).status_code == 403
+        everything = house.owner.get("/v1/export", params={"format": format})
+        assert everything.status_code == 200 and SECRET in everything.text and "apricot" in everything.text
+    mixed = house.ana.get("/v1/export", params={"id": [own.session, house.others[0].message]})
+    assert mixed.status_code == 404 and "apricot" not in mixed.text
+    private = house.owner.get("/v1/export", params={"id": own.private, "format": "html"})
+    assert private.status_code == 404  # it is in no file, and gets into none
 
 
 def test_a_session_of_ones_own_that_is_called_like_anothers_id(house: House) -> None:

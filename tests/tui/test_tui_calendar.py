@@ -172,7 +172,7 @@ def test_it_counts_only_what_passes_the_filters(filled: Path) -> None:
                 await pilot.press("enter")
                 await until(pilot, lambda words=words: app.screen is page and words in said(page, "title"))
             await until(pilot, lambda: not page.grid.day_counts.days)
-            await pilot.press("ctrl+x")
+            await pilot.press("X")
             await until(pilot, lambda: "16 messages" in said(page, "title"))
             await until(pilot, lambda: len(sessions(page)) == 2)
 

@@ -141,7 +141,7 @@ def test_titles_are_narrowed_as_one_types(filled: Path) -> None:
             await until(pilot, lambda: "No conversations match" in said(page, "sessions-note"))
             await pilot.press("escape")
             await until(pilot, lambda: titles(page) == ["Plans in the rain"])
-            await pilot.press("x")
+            await pilot.press("X")
             await until(pilot, lambda: len(titles(page)) == 6)
 
     run(body)

@@ -94,7 +94,9 @@ async def receipts(app: ApplianceApp, pilot: Pilot[None]) -> None:
 async def repeats(app: ApplianceApp, pilot: Pilot[None]) -> None:
     """The list of the dialog to forget."""
     await at("forget", "d", first=recall)(app, pilot)
-    app.screen.query_one("#forget-sample", RowList).focus()
+    rows = app.screen.query_one("#forget-sample", RowList)
+    await until(pilot, lambda: rows.items)
+    rows.focus()
     await pilot.pause()
 
 
@@ -119,14 +121,21 @@ GETS_THERE: dict[str, Scene] = {
     "inbox": inbox,
     "offer": offer,
     "vitals": at("vitals", "f6"),
+    "people": at("people", "f7"),
+    "calendar": at("calendar", "ctrl+y"),
+    "attachments": at("attachments", "A", first=at("conversations", "f2")),
     "forget": at("forget", "d", first=recall),
+    "export": at("export", "x", first=recall),
     "receipts": receipts,
     "repeats": repeats,
 }
 
 
 def scene_of(action: Action) -> str:
-    """Where its keys act: a receipt is copied and saved while one is shown, a space in a line is one."""
+    """Where its keys act: a receipt is copied and saved while one is shown, a space in a line is one, and proposals are
+    settled where there are any, in the tests of People."""
+    if action.id in ("people.accept", "people.reject"):
+        return "proposals"
     if action.id == "forget.choose":
         return "repeats"
     return "receipts" if action.id in ("forget.copy", "forget.save") else action.place

@@ -234,7 +234,7 @@ def test_a_long_message_is_folded_and_unfolds_in_its_place(filled: Path) -> None
             before = page.transcript._heights[5]
             await pilot.press("enter")
             await until(pilot, lambda: page.transcript._heights[5] > before + 30)
-            await pilot.press("space")
+            await pilot.press("tab")
             await until(pilot, lambda: page.transcript._heights[5] == before)
 
     run(body)

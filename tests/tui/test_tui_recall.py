@@ -132,7 +132,7 @@ def test_a_chip_goes_with_a_click_and_x_drops_all(filled: Path) -> None:
             assert "walnuts" in hits(app)[0]
             await pilot.click("FilterChip")
             await until(pilot, lambda: len(app.query("FilterChip")) == 1)
-            await pilot.press("escape", "x")
+            await pilot.press("escape", "X")
             await until(pilot, lambda: not app.query("FilterChip"))
 
     run(body)

@@ -176,11 +176,13 @@ def test_the_help_says_how(home: Path) -> None:
 
 def test_settings_are_read_and_listed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home.mkdir()
-    (home / "config.toml").write_text('[tui]\ntheme = "light"\n[tui.keys]\n"recall.pin" = "ctrl+b"\nrecall.why = "e"\n')
+    (home / "config.toml").write_text(
+        '[tui]\ntheme = "light"\n[tui.keys]\n"recall.pin" = "ctrl+b"\nrecall.why = "ctrl+e"\n'
+    )
     monkeypatch.setenv("APPLIANCE_TUI_MOTION", "false")
     settings, origins = config.load_with_origins(Home(home))
     assert (settings.tui.theme, settings.tui.motion) == ("light", False)
-    assert resolve_keymap(settings.tui.keys, "x") == {"recall.pin": "ctrl+b", "recall.why": "e"}
+    assert resolve_keymap(settings.tui.keys, "x") == {"recall.pin": "ctrl+b", "recall.why": "ctrl+e"}
     assert origins["tui.keys.recall.pin"] == str(home / "config.toml")
     assert origins["tui.motion"] == "APPLIANCE_TUI_MOTION"
     listed = CliRunner().invoke(verbs, ["config", "--json"])
@@ -200,7 +202,7 @@ def test_settings_that_can_not_be_are_errors(home: Path, written: str) -> None:
     ("keys", "named"),
     [
         ("ctrl+b", "ctrl+b"), ("?", "question_mark"), ("b , f7", "b,f7"), ("B", "B"), ("ctrl+/", "ctrl+slash"),
-        ("shift+up", "shift+up"), ("ß", "ß"), ("+", "plus"),
+        ("shift+left", "shift+left"), ("ß", "ß"), ("+", "plus"),
     ],
 )  # fmt: skip
 def test_keys_are_named_as_textual_does(keys: str, named: str) -> None:

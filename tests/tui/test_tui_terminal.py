@@ -138,7 +138,7 @@ def test_what_is_typed_fast_is_text(filled: Path, tmp_path: Path) -> None:
             terminal.until(lambda screen: "Ben cashews" not in screen)
             terminal.keys("Escape")
             terminal.until("/ Search")
-            terminal.text("x/dog")  # one write: x drops the filters, / goes to the line, the rest is text
+            terminal.text("X/dog")  # one write: X drops the filters, / goes to the line, the rest is text
             screen = terminal.until(lambda screen: "dog" in screen and "✕" not in screen)
             assert "Forgetting" not in screen
             terminal.keys("C-u")

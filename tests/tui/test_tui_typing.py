@@ -66,7 +66,7 @@ async def _types_in_recall(pilot: Pilot[Any], pause: float) -> None:
     await burst(pilot, "Ben since:2026-01 cashews", pause=pause)
     await until(pilot, lambda: line.value == "Ben cashews")
     assert pilot.app.screen.search_filters.since == "2026-01"  # type: ignore[attr-defined]
-    await burst(pilot, "escape", "x/", pause=pause)
+    await burst(pilot, "escape", "X/", pause=pause)
     line.value = ""
     await until(pilot, lambda: pilot.app.focused is line)
     await burst(pilot, "escape", "/dog", pause=pause)

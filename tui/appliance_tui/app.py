@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -15,7 +16,7 @@ from rich.segment import Segments
 from rich.traceback import Traceback
 from textual._context import active_message_pump
 from textual.app import App
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.css.query import NoMatches
 from textual.dom import DOMNode
 from textual.events import Event as TerminalEvent
@@ -28,11 +29,13 @@ from appliance.errors import ApplianceError
 from appliance.requests.typed_filters import SearchFilters
 from appliance_tui.actions import ActionProvider, bindings
 from appliance_tui.author_colours import name_keys, person_names
+from appliance_tui.editor import remove_leftovers
 from appliance_tui.ingestion import ImportQueue
 from appliance_tui.input_queue import InputHandled, InputQueue
 from appliance_tui.path_input import parse_paths
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.themes import THEMES, initial_theme, line_filters, no_color
+from appliance_tui.undo import Change, UndoStack
 from appliance_tui.widgets.display_text import one_line, pluralize
 from appliance_tui.workers import (
     ImportProgressed,
@@ -138,6 +141,7 @@ class ApplianceApp(App[None]):
             self._open_after_first_frame, partial(self._set_banner, DAEMON_LOST_MESSAGE), partial(self._set_banner, "")
         )
         self.import_queue = ImportQueue(self)
+        self.undo_stack = UndoStack()
         self.input_queue = InputQueue(self, self._forward_input)
         self._unsubscribe: Callable[[], None] | None = None
         for known_theme in THEMES:
@@ -178,6 +182,7 @@ class ApplianceApp(App[None]):
             self.startup_done.set()
             await self.refresh_status_text()
             await self.memory_worker.run_query(self.import_queue.watch)
+            await asyncio.to_thread(remove_leftovers)
         except ApplianceError as error:
             self.failure = error  # reported by ``main.run`` after the screen is closed
             self.exit(return_code=error.exit_code)
@@ -217,6 +222,8 @@ class ApplianceApp(App[None]):
 
     async def on_memory_changed(self, message: MemoryChanged) -> None:
         """Pass the change on to the screens."""
+        if message.kind == "forgotten":
+            self.undo_stack.clear_after_erasure()
         for screen in self.screen_stack:
             screen.post_message(MemoryChanged(message.kind, message.detail))
         begin(self, self.refresh_status_text, "status", exclusive=True)
@@ -251,21 +258,29 @@ class ApplianceApp(App[None]):
         """Notify of an error of the memory that the block raises."""
         return show_errors(self.notify_error)
 
-    async def toggle_pin(self, message_id: str) -> bool:
-        """Pin or unpin a message.
-
-        Returns:
-            Whether it is pinned now.
+    async def make_change(self, change: Callable[[Appliance], Change]) -> None:
+        """Make a change that can be taken back, and say so.
 
         Raises:
             ApplianceError: as the memory says.
         """
+        made = await self.memory_worker.run_command(change)
+        self.undo_stack.push(made)
+        key = self.get_key_display(Binding(self._keymap.get("app.undo", "u").partition(",")[0], ""))
+        self.notify(f"{made.done}  ({key} undoes it)", timeout=4, markup=False)
 
-        def toggle(memory: Appliance) -> bool:
-            message = memory.message(message_id)
-            return (memory.unpin if message.pinned else memory.pin)(message.id).pinned
+    async def _undo(self) -> None:
+        if (change := self.undo_stack.pop()) is None:
+            self.notify(self.undo_stack.empty_text, timeout=4)
+            return
+        with show_errors(lambda text: self.notify(text, title="Not undone", severity="warning", markup=False)):
+            await self.memory_worker.run_command(change.undo)
+            self.notify(change.undone, timeout=4, markup=False)
+        self.post_message(MemoryChanged("undone"))
 
-        return await self.memory_worker.run_command(toggle)
+    def action_undo(self) -> None:
+        """Take back the latest change of this screen."""
+        begin(self, self._undo, "undo")
 
     def _set_banner(self, text: str) -> None:
         self.call_from_thread(setattr, self, "banner", text)
@@ -429,6 +444,35 @@ class ApplianceApp(App[None]):
         from appliance_tui.screens.forget import ForgetScreen
 
         self.push_screen(ForgetScreen(ids))
+
+    def tag(self, session_ids: Sequence[str]) -> None:
+        """Ask for a tag and give it to conversations, or take it from them."""
+        from appliance_tui.tagging import choose_tags
+
+        if session_ids:
+            begin(self, partial(choose_tags, self, tuple(dict.fromkeys(session_ids))), "tags", exclusive=True)
+
+    def read_in_editor(self, ids: Sequence[str], at: int | None = None) -> None:
+        """Read messages and conversations in an editor; ``at`` is the index of a message of the only conversation."""
+        begin(self, partial(self._read_in_editor, tuple(ids), at), "editor", exclusive=True)
+
+    async def _read_in_editor(self, ids: Sequence[str], at: int | None) -> None:
+        from appliance_tui import editor
+
+        if self._driver is None or not self._driver.can_suspend:
+            self.notify("An editor can't be opened here; x exports to a file.", title="No terminal", timeout=5)
+            return
+        if (command := editor.editor_command(os.environ)) is None:
+            self.notify("No editor was found. Set $EDITOR to one.", severity="warning", timeout=5)
+            return
+        try:
+            with self.report_errors(), self.input_queue.held(), editor.private_folder() as folder:
+                write = partial(editor.write_reading, ids=ids, folder=folder, at=at)
+                path, line = await self.memory_worker.run_query(write)
+                with self.suspend():
+                    editor.edit(command, path, line)
+        except OSError as error:
+            self.notify_error(f"{command[0]} could not show the file: {error.strerror or error}.")
 
     def action_forget(self) -> None:
         """Forget what is to be named, or show the erasure that is running."""

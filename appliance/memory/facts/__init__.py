@@ -16,7 +16,7 @@ from typing import get_args
 from appliance import requests as r
 from appliance import timestamps
 from appliance.errors import HomeReadOnly, StoreCorrupt, UsageError
-from appliance.memory.facts import extraction, llm_extractor, timeline
+from appliance.memory.facts import decision_undo, extraction, llm_extractor, timeline
 from appliance.memory.facts.rule_extractor import extract_statements
 from appliance.store import facts as store
 from appliance.store import people
@@ -25,7 +25,7 @@ from appliance.store.database import Database
 from appliance.store.facts import FactRow
 from appliance.store.messages import message_id
 from appliance.store.statements import Decision, PendingStatements
-from appliance.types import Fact, FactKind, FactState, Scope
+from appliance.types import Fact, FactChange, FactKind, FactState, Scope
 
 # Messages read before an answer, about a second's work; the background reads a large import.
 MAX_MESSAGES_BEFORE_ANSWER = 20_000
@@ -126,6 +126,35 @@ class FactService:
             extraction.derive_stale_page(tx)
         facts = [row.fact for row in store.query(self._read_up_to_date(), Scope(*scope), slot=row.slot)]
         return next((current for current in facts if current.id == request.id), replace(fact, state="rejected"))
+
+    def decide(self, request: r.DecideFactRequest) -> FactChange:
+        """See ``DecideFactRequest``."""
+        id, value, user_id = request.id, request.value, request.user_id
+        if (value is not None) != (request.decision == "correct"):
+            raise UsageError("A value belongs to a correction, and only to it.")
+        row = self._row(id, user_id, None)
+        values = [row.fact.value, *([] if value is None else [_normalize_value(value)])]
+        before = decision_undo.snapshot(self._context.database.read(), row, values)
+        match request.decision:
+            case "confirm":
+                fact = self.confirm(r.ConfirmFactRequest(id, user_id=user_id))
+            case "correct":
+                fact = self.correct(r.CorrectFactRequest(id, value or "", user_id=user_id))
+            case "reject":
+                fact = self.reject(r.RejectFactRequest(id, user_id=user_id))
+            case _:
+                raise UsageError(f"There is no decision {request.decision!r}.", hint="Use confirm, correct or reject.")
+        after = decision_undo.snapshot(self._context.database.read(), row, values)
+        return FactChange(fact, decision_undo.encode(before, after))
+
+    def undo(self, request: r.UndoFactRequest) -> Sequence[Fact]:
+        """See ``UndoFactRequest``."""
+        before, after = decision_undo.decode(request.undo)
+        with self._context.database.write() as tx:
+            decision_undo.restore(tx, before, after)
+            extraction.derive_stale_page(tx)
+        db, scope = self._read_up_to_date(), Scope(before.user_id, before.namespace)
+        return [row.fact for slot in before.slots for row in store.query(db, scope, slot=slot)]
 
     def add(self, request: r.AddFactRequest) -> Sequence[Fact]:
         """See ``AddFactRequest``."""

@@ -19,6 +19,7 @@ from appliance.server.http.idempotency import ResponseCache
 from appliance.server.http.routes import (
     discovery,
     events,
+    exports,
     facts,
     forget,
     health,
@@ -43,6 +44,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     summaries.router,
     overviews.router,
     imports.router,
+    exports.router,
     discovery.router,
     forget.router,
     events.router,

@@ -21,15 +21,17 @@ from appliance.errors import NotFound
 from appliance_tui.branches import choose_branch
 from appliance_tui.conversation_search import ConversationSearch, FoundBatch, query_search, typed_search
 from appliance_tui.destinations import first_day_since
-from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import open_file
 from appliance_tui.screens.picker import PickerOption, PickerScreen
+from appliance_tui.selecting import SelectingScreen
 from appliance_tui.throughput import format_bytes
+from appliance_tui.undo import message_pins, toggle_pins
 from appliance_tui.widgets.conversation_layout import ConversationLayout, build_layout, empty_layout
 from appliance_tui.widgets.display_text import day, one_line, pluralize
 from appliance_tui.widgets.hit_preview import found_passage
 from appliance_tui.widgets.match_highlights import words_pattern
 from appliance_tui.widgets.prompt_line import QuestionLine
+from appliance_tui.widgets.selectable_transcript import SelectableTranscript
 from appliance_tui.widgets.summary_panel import SummaryPanel, message_links
 from appliance_tui.widgets.transcript import TranscriptView
 from appliance_tui.workers import MemoryChanged, begin, show_errors
@@ -50,7 +52,7 @@ GONE_NOTICE = "This conversation no longer exists."
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 
 
-class ConversationScreen(FrameScreen):
+class ConversationScreen(SelectingScreen):
     """One conversation."""
 
     CSS_PATH = "conversation.tcss"
@@ -88,7 +90,7 @@ class ConversationScreen(FrameScreen):
         with Container(id="reading-split"):
             yield SummaryPanel(id="summary")
             with Vertical(id="reading-text"):
-                yield TranscriptView(id="transcript")
+                yield SelectableTranscript(id="transcript")
         yield QuestionLine(id="reading-ask")
         yield Static("Loading …", id="reading-note", markup=False)
 
@@ -101,8 +103,12 @@ class ConversationScreen(FrameScreen):
         begin(self, self._load, "open")
 
     @property
-    def transcript(self) -> TranscriptView:
-        return self.query_one(TranscriptView)
+    def transcript(self) -> SelectableTranscript:
+        return self.query_one(SelectableTranscript)
+
+    @property
+    def selectable(self) -> SelectableTranscript:
+        return self.transcript
 
     def _show_people(self, name_keys: Mapping[str, str]) -> None:
         self.transcript.name_keys, self.transcript.person_names = name_keys, self.appliance.person_names
@@ -146,7 +152,7 @@ class ConversationScreen(FrameScreen):
         )
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
-        if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed"):
+        if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed", "undone"):
             self._schedule_refresh()
 
     def _leave_other_user(self) -> None:
@@ -179,6 +185,7 @@ class ConversationScreen(FrameScreen):
                 self._show_title()
                 self._set_matches([])
                 self.transcript.replace_layout(layout)
+                self.transcript.keep_selected(layout.index_by_id)
                 if self._search_in is not None:
                     self._begin_search(self._search_in, goes_to_first=False)
             if summary != self.query_one(SummaryPanel).summary:
@@ -236,7 +243,10 @@ class ConversationScreen(FrameScreen):
         else:  # how one goes on comes first: a narrow screen cuts the end
             hit_text = f"hit {results.position + 1:,} of {results.total:,}  ] next, [ previous"
             parts = [hit_text if results.total > 1 else "", match_text, *parts]
-        self._show_note(" · ".join(filter(None, parts)))
+        self._show_note(" · ".join(filter(None, (self.selection_note(), *parts))))
+
+    def show_selection(self) -> None:
+        self._show_position()
 
     def _match_text(self, search: ConversationSearch, mark: int) -> str:
         words = f"“{one_line(search.text)}”"
@@ -436,21 +446,32 @@ class ConversationScreen(FrameScreen):
                 self.notify(f"Copied {pluralize(len(message.text), 'character')}", timeout=2)
 
     def action_pin(self) -> None:
-        if (id := self.transcript.marked_id) is not None:
-            pinned = self.transcript.is_pinned(self.transcript.mark)
-            begin(self, partial(self._pin, id, not pinned), "pin")
+        if ids := self.target_ids():
+            begin(self, partial(self._pin, ids), "pin")
 
-    async def _pin(self, id: str, pinned: bool) -> None:
+    async def _pin(self, ids: Sequence[str]) -> None:
         with self.appliance.report_errors():
-            done = await self.appliance.memory_worker.run_command(
-                lambda memory: memory.pin(id) if pinned else memory.unpin(id)
-            )
-            self.transcript.set_pinned(id, done.pinned)
-            self.notify("Pinned" if done.pinned else "Unpinned", timeout=2)
+            await self.appliance.make_change(partial(toggle_pins, ids=ids))
+            pins = await self.appliance.memory_worker.run_query(partial(message_pins, ids=ids))
+            for id, pinned in pins.items():
+                self.transcript.set_pinned(id, bool(pinned))
 
     def action_forget(self) -> None:
-        if (id := self.transcript.marked_id) is not None:
-            self.appliance.forget(id)
+        if ids := self.target_ids():
+            self.appliance.forget(*ids)
+
+    def action_tags(self) -> None:
+        self.appliance.tag([self.session_id])
+
+    def action_editor(self) -> None:
+        """Read the selected messages in an editor, else the conversation, at the current message."""
+        layout = self.transcript.conversation_layout
+        if layout is None or not len(layout):
+            return
+        if len(self.selection):
+            super().action_editor()
+        else:
+            self.appliance.read_in_editor([self.session_id], self.transcript.mark)
 
     @work(exclusive=True, group="attachments")
     async def action_attachments(self) -> None:

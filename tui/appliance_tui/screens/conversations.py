@@ -16,8 +16,9 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
-from appliance_tui.frame import FrameScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
+from appliance_tui.selecting import SelectingScreen
+from appliance_tui.undo import Change, rename_session, replace_tags, toggle_session_pins
 from appliance_tui.widgets.display_text import one_line, pluralize, sanitize, time_of
 from appliance_tui.widgets.prompt_line import QuestionLine
 from appliance_tui.widgets.session_list import SessionList, session_details
@@ -96,7 +97,7 @@ class ConversationListing:
     next_cursor: str | None = None
 
 
-class ConversationsScreen(FrameScreen):
+class ConversationsScreen(SelectingScreen):
     """The list of conversations and a preview."""
 
     CSS_PATH = "conversations.tcss"
@@ -123,16 +124,26 @@ class ConversationsScreen(FrameScreen):
         self._loading_more = False
         self._is_loaded = False
         self._previous_title = ""
-        self.watch(self.app, "user", self._reload, init=False)
+        self.watch(self.app, "user", self._user_changed, init=False)
         self._reload()
 
     @property
     def sessions(self) -> SessionList:
         return self.query_one(SessionList)
 
-    def watch_view(self) -> None:
+    @property
+    def selectable(self) -> SessionList:
+        return self.sessions
+
+    def watch_view(self, before: ConversationView, view: ConversationView) -> None:
         if self.is_mounted:
+            if replace(before, sort=view.sort, reverse=view.reverse) != view:
+                self.sessions.clear_selection()  # what is selected might not be seen any more
             self._reload()
+
+    def _user_changed(self) -> None:
+        self.sessions.clear_selection()
+        self._reload()
 
     def _reload(self) -> None:
         """Load the list from its start."""
@@ -164,14 +175,19 @@ class ConversationsScreen(FrameScreen):
     def _show(self, *, keep_mark: bool) -> None:
         self._is_loaded = True
         self.sessions.show([*self.listing.sessions, *self.listing.ancestors], keep_mark=keep_mark)
+        self.show_selection()
+
+    def show_selection(self) -> None:
+        """Say how many conversations there are, and how many are selected."""
         count = len(self.listing.sessions)
         if not count:
             self._show_note(
-                "No conversations match. Press x to clear the filters." if self.view.is_filtered else EMPTY_HINT
+                "No conversations match. Press X to clear the filters." if self.view.is_filtered else EMPTY_HINT
             )
         else:
             more = ", more as you scroll" if self.listing.next_cursor else ""
-            self._show_note(pluralize(count, "conversation") + more)
+            note = self.selection_note()
+            self._show_note(f"{note} · " * bool(note) + pluralize(count, "conversation") + more)
 
     @on(SessionList.NearEnd)
     def _near_end(self) -> None:
@@ -180,8 +196,9 @@ class ConversationsScreen(FrameScreen):
             begin(self, self._load_more, "more")
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
-        if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed"):
+        if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed", "undone"):
             self._schedule_refresh()
+            self.drop_missing()
 
     def on_screen_resume(self) -> None:
         if self._is_loaded:
@@ -298,7 +315,10 @@ class ConversationsScreen(FrameScreen):
             self.query_one(QuestionLine).ask(f"rename {info.id}", "New title", one_line(info.title or ""))
 
     def action_tags(self) -> None:
-        if (info := self.sessions.marked) is not None:
+        """Change the tags of the conversation; of several, give or take one."""
+        if len(self.selection):
+            self.appliance.tag(self.target_ids())
+        elif (info := self.sessions.marked) is not None:
             tags = ", ".join(map(one_line, editable_tags(info)))
             self.query_one(QuestionLine).ask(f"tags {info.id}", "Tags, separated by commas", tags)
 
@@ -314,9 +334,9 @@ class ConversationsScreen(FrameScreen):
     def _rename_answered(self, event: QuestionLine.Answered) -> None:
         purpose, _, id = event.about.partition(" ")
         if purpose == "tags":
-            begin(self, partial(self._change, lambda memory: replace_tags(memory, id, event.text)), "do")
+            begin(self, partial(self._change, partial(_change_tags, id=id, text=event.text)), "do")
         if purpose == "rename":
-            begin(self, partial(self._change, lambda memory: memory.sessions.get(id).rename(event.text)), "do")
+            begin(self, partial(self._change, partial(rename_session, id=id, title=event.text)), "do")
 
     @on(QuestionLine.Cancelled)
     def _restore_title(self, event: QuestionLine.Cancelled) -> None:
@@ -324,24 +344,16 @@ class ConversationsScreen(FrameScreen):
             self.view = replace(self.view, title=self._previous_title)
 
     def action_pin(self) -> None:
-        if (info := self.sessions.marked) is None:
-            return
-
-        def pin(memory: Appliance) -> None:
-            session = memory.sessions.get(info.id)
-            session.unpin() if info.pinned else session.pin()
-
-        begin(self, partial(self._change, pin, "Unpinned" if info.pinned else "Pinned"), "do")
+        if ids := self.target_ids():
+            begin(self, partial(self._change, partial(toggle_session_pins, ids=ids)), "do")
 
     def action_forget(self) -> None:
-        if (info := self.sessions.marked) is not None:
-            self.appliance.forget(info.id)
+        if ids := self.target_ids():
+            self.appliance.forget(*ids)
 
-    async def _change(self, work: Callable[[Appliance], None], notice: str = "") -> None:
+    async def _change(self, change: Callable[[Appliance], Change]) -> None:
         with self.appliance.report_errors():
-            await self.appliance.memory_worker.run_command(work)
-            if notice:
-                self.notify(notice, timeout=2)
+            await self.appliance.make_change(change)
             await self._load_list(keep_mark=True)
 
 
@@ -369,21 +381,10 @@ def editable_tags(info: SessionInfo) -> list[str]:
     return [tag for tag in info.tags if "," not in tag]
 
 
-def replace_tags(memory: Appliance, session: str, text: str) -> None:
-    """Give a conversation the tags of a text, which commas separate, in place of those that it has.
-
-    Raises:
-        ApplianceError: as the memory says; a tag is too long, for instance. The tags stay as they were then.
-    """
+def _change_tags(memory: Appliance, id: str, text: str) -> Change:
+    """Give a conversation the tags of a text, which commas separate, in place of those that a line can name."""
     wanted = list(filter(None, map(str.strip, text.split(","))))
-    handle = memory.sessions.get(session)
-    replaced = editable_tags(handle.info)
-    if wanted:
-        handle.tag(wanted)  # before others go: it may be refused
-    if replaced:
-        handle.untag(replaced)
-        if wanted:
-            handle.tag(wanted)  # those that it had before
+    return replace_tags(memory, id, wanted, editable_tags(memory.sessions.info(id)))
 
 
 def load_preview(memory: Appliance, info: SessionInfo) -> Content:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -13,15 +12,15 @@ from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.suggester import Suggester
 from textual.widgets import Input, Static
 
 from appliance_tui.actions import bindings
 from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
-from appliance_tui.path_input import complete_path, parse_paths
+from appliance_tui.path_input import parse_paths
 from appliance_tui.widgets.display_text import one_line, pluralize, sanitize
 from appliance_tui.widgets.files import outcome_rows
+from appliance_tui.widgets.path_line import PathInput
 from appliance_tui.workers import begin
 
 if TYPE_CHECKING:
@@ -32,23 +31,6 @@ MAX_LISTED_PATHS = 12
 """Paths that the dialog lists."""
 
 PATH_HINT = "The path of a chat export: a file, a zip or a folder.  → completes the path, enter continues."
-
-
-class _FileNameSuggester(Suggester):
-    """Completes file names; without a cache, because files come and go."""
-
-    def __init__(self) -> None:
-        super().__init__(use_cache=False, case_sensitive=True)
-
-    async def get_suggestion(self, value: str) -> str | None:
-        return await asyncio.to_thread(complete_path, value)
-
-
-class PathInput(Input):
-    """An input for a path, with completion."""
-
-    def __init__(self, *, id: str) -> None:
-        super().__init__(placeholder="~/Downloads/export.zip", id=id, suggester=_FileNameSuggester(), compact=True)
 
 
 class ImportPreviewScreen(ListScreen[None], ModalScreen[None]):
@@ -64,7 +46,7 @@ class ImportPreviewScreen(ListScreen[None], ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="offer"):
-            yield PathInput(id="offer-path")
+            yield PathInput("~/Downloads/export.zip", id="offer-path")
             with VerticalScroll(id="offer-content", can_focus=True):
                 yield Static("", id="offer-text", markup=False)
             yield KeyFooter()

@@ -17,7 +17,8 @@ from textual.widgets import Static, Tab, Tabs
 from appliance.errors import ApplianceError
 from appliance_tui import details
 from appliance_tui.details import DetailList, DetailPart
-from appliance_tui.frame import FrameScreen
+from appliance_tui.selecting import SelectingScreen
+from appliance_tui.undo import Change, decide_facts, toggle_pins
 from appliance_tui.widgets.display_text import one_line, pluralize
 from appliance_tui.widgets.entries import (
     Entry,
@@ -38,7 +39,7 @@ from appliance_tui.workers import MemoryChanged, SerialWorker, begin, error_text
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import Fact, FactState, Level, Message
+    from appliance.types import Fact, FactDecision, FactState, Level, Message
 
 VIEWS = ("facts", "review", "summaries", "pinned")
 
@@ -74,7 +75,7 @@ class MemoryListing:
     review_count: int
 
 
-class MemoryScreen(FrameScreen):
+class MemoryScreen(SelectingScreen):
     """A list with four views, and the details of the selected entry."""
 
     CSS_PATH = "memory.tcss"
@@ -85,7 +86,9 @@ class MemoryScreen(FrameScreen):
         yield Tabs(*(Tab(view.capitalize(), id=view) for view in VIEWS), id="views")
         with Horizontal(id="memory"):
             with Vertical(id="entries-pane"):
-                yield RowList[Entry](render_entry, key=entry_key, is_head=is_group_head, id="entries")
+                rows = RowList[Entry](render_entry, key=entry_key, is_head=is_group_head, id="entries")
+                rows.rows_selectable = True
+                yield rows
             with Horizontal(id="about"):
                 yield DetailList(id="conflicts")
                 yield DetailList(id="detail")
@@ -99,6 +102,7 @@ class MemoryScreen(FrameScreen):
         self._level: Level | None = None
         self._limit = PAGE_SIZE
         self._filter = ""
+        self._note = ""
         self._listing = MemoryListing((), "", 0)
         self._marks: dict[str, object] = {}
         self._list_queries = SerialWorker(self, self.appliance.memory_worker)
@@ -137,6 +141,7 @@ class MemoryScreen(FrameScreen):
             self._rows.mark(cast("str", marked_key))
         else:
             self._rows.show(entries)
+        self._rows.keep_selected({entry_key(entry) for entry in self._listing.entries})
         review_count = self._listing.review_count
         self.query_one("#review", Tab).label = Content(f"Review {review_count:,}" if review_count else "Review")
         count = sum(not isinstance(entry, GroupHead) for entry in entries)
@@ -149,7 +154,15 @@ class MemoryScreen(FrameScreen):
         )
         filter_note = f"filter: {self._filter}" if self._filter else ""
         hint = EMPTY_HINTS[self._view] if not entries and not self._filter else ""
-        self._show_note(" · ".join(filter(None, [hint, filter_note, self._listing.note])))
+        self._note = " · ".join(filter(None, [hint, filter_note, self._listing.note]))
+        self.show_selection()
+
+    @property
+    def selectable(self) -> RowList[Entry]:
+        return self._rows
+
+    def show_selection(self) -> None:
+        self._show_note(" · ".join(filter(None, [self.selection_note(), self._note])))
 
     def _show_note(self, text: str) -> None:
         self.query_one("#memory-note", Static).update(text)
@@ -162,6 +175,7 @@ class MemoryScreen(FrameScreen):
         if (chosen := self._rows.chosen) is not None:
             self._marks[self._view] = entry_key(chosen)
         self._view = view
+        self._rows.clear_selection()
         self.query_one("#conflicts").display = view == "review"
         self._rows.show(())
         self._load()
@@ -200,14 +214,7 @@ class MemoryScreen(FrameScreen):
         """The id of the selected message, or of the one that the selected entry comes from; "" without one."""
         if isinstance(self.focused, DetailList) and self.focused.message_id:
             return self.focused.message_id
-        match self._rows.chosen:
-            case FactEntry(fact):
-                return fact.evidence[-1].message_id if fact.evidence else ""
-            case SummaryEntry(summary, _):
-                return summary.first_id
-            case PinEntry(message):
-                return message.id
-        return ""
+        return _message_of(self._rows.chosen)
 
     @property
     def _marked_fact(self) -> Fact | None:
@@ -229,15 +236,32 @@ class MemoryScreen(FrameScreen):
 
         begin(self, run, "change")
 
+    def _change_undoably(
+        self, change: Callable[[Appliance], Change], on_done: Callable[[], None] = lambda: None
+    ) -> None:
+        """Make a change that can be taken back, and reload; ``on_done`` as for ``_change``."""
+
+        async def run() -> None:
+            with self.appliance.report_errors():
+                await self.appliance.make_change(change)
+                on_done()
+            self._load()
+
+        begin(self, run, "change")
+
+    def _decide(self, decision: FactDecision) -> None:
+        """Confirm or reject the selected facts, else the current one."""
+        ids = [entry.fact.id for entry in self._selected_entries() if isinstance(entry, FactEntry)]
+        if not ids and (fact := self._marked_fact) is not None:
+            ids = [fact.id]
+        if ids:
+            self._change_undoably(partial(decide_facts, ids=ids, decision=decision, user=self.appliance.user))
+
     def action_accept(self) -> None:
-        if (fact := self._marked_fact) is not None:
-            id, user = fact.id, self.appliance.user
-            self._change(lambda memory: _fact_line(memory.facts.confirm(id, user_id=user)))
+        self._decide("confirm")
 
     def action_reject(self) -> None:
-        if (fact := self._marked_fact) is not None:
-            id, user = fact.id, self.appliance.user
-            self._change(lambda memory: _fact_line(memory.facts.reject(id, user_id=user)))
+        self._decide("reject")
 
     def action_correct(self) -> None:
         if (fact := self._marked_fact) is not None:
@@ -272,17 +296,35 @@ class MemoryScreen(FrameScreen):
         elif not text:
             self.notify("Type something first.", timeout=3)
         elif verb == "correct":
-            self._change(lambda memory: _fact_line(memory.facts.correct(id, text, user_id=user)), prompt_line.finish)
+            correct = partial(decide_facts, ids=[id], decision="correct", user=user, value=text)
+            self._change_undoably(correct, prompt_line.finish)
         else:
             self._change(lambda memory: _add_fact(memory, text, user), prompt_line.finish)
 
+    def _target_message_ids(self) -> tuple[str, ...]:
+        """The messages that an action is for: of the selected entries, else of the current one."""
+        if len(self.selection):
+            return tuple(dict.fromkeys(filter(None, map(_message_of, self._selected_entries()))))
+        current = self._marked_message_id()
+        return (current,) if current else ()
+
+    def _selected_entries(self) -> list[Entry]:
+        return [entry for entry in self._listing.entries if entry_key(entry) in self.selection]
+
+    def export_ids(self) -> Sequence[str]:
+        """The messages; of summaries, the conversations."""
+        entries = self._selected_entries() or [entry for entry in (self._rows.chosen,) if entry is not None]
+        if self._view == "summaries":
+            sessions = [entry.summary.session_id for entry in entries if isinstance(entry, SummaryEntry)]
+            return list(dict.fromkeys(sessions))
+        return self._target_message_ids()
+
     def action_pin(self) -> None:
-        if id := self._marked_message_id():
-            self._change(lambda memory: _toggle_pin(memory, id))
+        if ids := self._target_message_ids():
+            self._change_undoably(partial(toggle_pins, ids=ids))
 
     def action_forget(self) -> None:
-        id = self._marked_message_id()
-        self.appliance.forget(*([id] if id else []))
+        self.appliance.forget(*self._target_message_ids())
 
     def action_view(self, view: str) -> None:
         self.query_one(Tabs).active = view
@@ -383,9 +425,13 @@ def _add_fact(memory: Appliance, text: str, user: str | None) -> str:
     return "\n".join(map(_fact_line, facts))
 
 
-def _toggle_pin(memory: Appliance, id: str) -> str:
-    if memory.message(id).pinned:
-        memory.pins.unpin(id)
-        return f"Unpinned {id}"
-    memory.pins.pin(id)
-    return f"Pinned {id}"
+def _message_of(entry: Entry | None) -> str:
+    """The id of the message that an entry is or comes from; "" without one."""
+    match entry:
+        case FactEntry(fact):
+            return fact.evidence[-1].message_id if fact.evidence else ""
+        case SummaryEntry(summary, _):
+            return summary.first_id
+        case PinEntry(message):
+            return message.id
+    return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -19,12 +19,14 @@ from textual.widgets import Input, Static
 from appliance.errors import ApplianceError
 from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters
 from appliance_tui import filters
-from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import open_file, source_file
 from appliance_tui.query_history import QueryHistory
 from appliance_tui.screens.explanation import ExplanationScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.search_results import SearchResults, SearchSpec, read_page
+from appliance_tui.selecting import SelectingScreen
+from appliance_tui.selection import pages
+from appliance_tui.undo import toggle_pins
 from appliance_tui.widgets.display_text import one_line, pluralize
 from appliance_tui.widgets.first_run import FirstRunPanel
 from appliance_tui.widgets.hit_preview import NEIGHBOURS, HitPreview
@@ -35,7 +37,7 @@ from appliance_tui.workers import CoalescingRefresh, MemoryChanged, SerialWorker
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import Hit, HitOrder, Hits
+    from appliance.types import Hit, HitOrder, Hits, Message
 
 TYPING_PAUSE_SECONDS = 0.015
 """Seconds without a key before a search: a held key repeats every 0.03, a quick typist types every 0.1."""
@@ -49,7 +51,7 @@ PREVIEW_COLUMNS = 110
 EMPTY_HINT = "Type to search; ↓ enters this page. Filters: author:ben  since:2024-03"
 
 
-class SearchScreen(FrameScreen):
+class SearchScreen(SelectingScreen):
     """The first screen."""
 
     CSS_PATH = "search.tcss"
@@ -134,12 +136,23 @@ class SearchScreen(FrameScreen):
 
     async def _show_pins(self, hits: Iterable[Hit]) -> None:
         ids = [hit.message_id for hit in hits]
-        for message in await self._queries.run_query(lambda memory: memory.overview.messages(ids)):
-            if message.pinned:
-                self.query_one(HitList).show_pinned(message.id, True)
+        for page in pages(ids):
+            found = await self._queries.run_query(partial(_read_messages, ids=page))
+            self.query_one(HitList).show_pins({message.id: message.pinned for message in found})
+
+    @property
+    def selectable(self) -> HitList:
+        return self.query_one(HitList)
+
+    def show_selection(self) -> None:
+        self._show_summary()
 
     def _show(self, results: SearchResults | None, query: str) -> None:
-        self.query_one(HitList).show(results)
+        hits = self.query_one(HitList)
+        before = hits.results.spec if hits.results is not None else None
+        if results is None or before is None or (before.query, before.arguments) != (query, results.spec.arguments):
+            hits.clear_selection()  # what is selected would not be seen any more
+        hits.show(results)
         self.answered_query = query
         self._show_summary()
         self._show_preview()
@@ -151,7 +164,8 @@ class SearchScreen(FrameScreen):
             self._show_note(EMPTY_HINT)
             return
         order = "newest first" if self.sort == "time" and results.hits else ""
-        self._show_note(" · ".join(filter(None, (results.total_text(), order, *results.notes))))
+        parts = (self.selection_note(), results.total_text(), order, *results.notes)
+        self._show_note(" · ".join(filter(None, parts)))
 
     def _show_error(self, text: str) -> None:
         """Say why a search failed, in place of the hits of an earlier one."""
@@ -180,6 +194,14 @@ class SearchScreen(FrameScreen):
             hits.extend()
             hits.highlighted = hits.results.position
             self._show_summary()
+            self._refresh_pins()
+
+    def _refresh_pins(self) -> None:
+        begin(self, self._load_pins, "pins", exclusive=True)
+
+    async def _load_pins(self) -> None:
+        with show_errors(self._show_note):
+            await self._show_pins(self.query_one(HitList).hits)
 
     def _show_people(self, people: Mapping[str, str]) -> None:
         self.query_one(HitList).show_people(people)
@@ -201,6 +223,9 @@ class SearchScreen(FrameScreen):
                 self._schedule_search()
             if message.kind != "embedded":
                 self._refresh_completions()
+                self.drop_missing()
+        elif message.kind == "undone":
+            self._refresh_pins()
 
     @property
     def _marked_hit(self) -> Hit | None:
@@ -405,15 +430,19 @@ class SearchScreen(FrameScreen):
 
     @work(exclusive=True, group="pin")
     async def action_pin(self) -> None:
-        if (hit := self._marked_hit) is None:
+        if not (ids := self.target_ids()):
             return
         with self.appliance.report_errors():
-            pinned = await self.appliance.toggle_pin(hit.message_id)
-            self.query_one(HitList).show_pinned(hit.message_id, pinned)
+            await self.appliance.make_change(partial(toggle_pins, ids=ids))
+            await self._load_pins()
 
     def action_forget(self) -> None:
-        if (hit := self._marked_hit) is not None:
-            self.appliance.forget(hit.message_id)
+        if ids := self.target_ids():
+            self.appliance.forget(*ids)
+
+    def action_tags(self) -> None:
+        ids = set(self.target_ids())
+        self.appliance.tag([hit.session_id for hit in self.query_one(HitList).hits if hit.message_id in ids])
 
     def action_person(self) -> None:
         if (hit := self._marked_hit) is not None:
@@ -430,6 +459,10 @@ class SearchScreen(FrameScreen):
             self.notify(f"{one_line(str(file))} no longer exists", severity="warning")
         elif not open_file(file):
             self.notify(one_line(str(file)), title="No program to open files with")
+
+
+def _read_messages(memory: Appliance, ids: Sequence[str]) -> list[Message]:
+    return memory.overview.messages(ids)
 
 
 def _message_id_option(text: str) -> list[PickerOption]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
+from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.strip import Strip
@@ -16,6 +17,7 @@ from textual.widgets.option_list import Option
 from appliance_tui.author_colours import ReadableColours, readable_colours
 from appliance_tui.list_keys import OptionRows
 from appliance_tui.search_results import SearchResults
+from appliance_tui.selection import SelectableRows
 from appliance_tui.widgets.display_text import one_line, render_bar, time_of
 from appliance_tui.widgets.match_highlights import highlight_words
 
@@ -31,7 +33,7 @@ LOAD_AHEAD_HITS = 5
 """Hits behind the selected one, at least; with fewer the next page is loaded."""
 
 
-class HitList(OptionRows):
+class HitList(SelectableRows, OptionRows):
     """Hits, best first."""
 
     class NearEnd(Message):
@@ -72,11 +74,12 @@ class HitList(OptionRows):
             self._people = people
             self._draw_again()
 
-    def show_pinned(self, message_id: str, pinned: bool) -> None:
-        """Update the star of a message."""
-        (self._pinned.add if pinned else self._pinned.discard)(message_id)
-        for index, hit in enumerate(self.hits[: self.option_count]):
-            if hit.message_id == message_id:
+    def show_pins(self, pins: Mapping[str, bool]) -> None:
+        """Update the stars of messages by their ids."""
+        changed = {id for id, pinned in pins.items() if pinned != (id in self._pinned)}
+        self._pinned ^= changed
+        for index, hit in enumerate(self.hits[: self.option_count] if changed else ()):
+            if hit.message_id in changed:
                 self.replace_option_prompt_at_index(index, self._prompt(hit))
 
     def _draw_again(self, theme: Theme | None = None) -> None:
@@ -112,6 +115,26 @@ class HitList(OptionRows):
         """The selected hit."""
         return self.hits[self.highlighted] if self.highlighted is not None and self.hits else None
 
+    def row_ids(self) -> Sequence[str | None]:
+        return [hit.message_id for hit in self.hits[: self.option_count]]
+
+    def current_row(self) -> int | None:
+        return self.highlighted
+
+    def step_row(self, by: int) -> None:
+        if self.highlighted is not None and 0 <= self.highlighted + by < self.option_count:  # else it would wrap
+            self.highlighted += by
+
+    def row_at(self, line: int) -> int | None:
+        return self._lines[line][0] if line < len(self._lines) else None
+
+    def row_marked_on(self, line: int) -> int | None:
+        return self._lines[line][0] if line < len(self._lines) and not self._lines[line][1] else None
+
+    def on_click(self, event: events.Click) -> None:
+        if self.select_by_mouse(event):
+            event.prevent_default()
+
     def watch_highlighted(self, highlighted: int | None) -> None:
         super().watch_highlighted(highlighted)
         if highlighted is not None and highlighted >= self.option_count - LOAD_AHEAD_HITS:
@@ -124,7 +147,7 @@ class HitList(OptionRows):
 
     def render_line(self, y: int) -> Strip:
         """As OptionList, with a bar at the left of the selected hit, which is seen without colours too."""
-        strip = super().render_line(y)
+        strip = self.checked(super().render_line(y), y)
         line = self.scroll_offset.y + y
         if self.highlighted is None or line >= len(self._lines) or self._lines[line][0] != self.highlighted:
             return strip

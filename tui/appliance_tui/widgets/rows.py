@@ -16,6 +16,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 
+from appliance_tui.selection import SelectableRows
+
 Item = TypeVar("Item")
 
 MUTED = "$foreground-muted"
@@ -25,7 +27,7 @@ MARK, NO_MARK = "▸ ", "  "
 """Prefixes of the selected and of other lines; the selection is visible without colours."""
 
 
-class RowList(ScrollView, Generic[Item], can_focus=True, inherit_bindings=False):
+class RowList(SelectableRows, ScrollView, Generic[Item], can_focus=True, inherit_bindings=False):
     """A list of items, one of them selected.
 
     Args:
@@ -92,6 +94,24 @@ class RowList(ScrollView, Generic[Item], can_focus=True, inherit_bindings=False)
         """The selected item."""
         return self.items[self.marked] if self.marked is not None and self.marked < len(self.items) else None
 
+    rows_selectable = False
+
+    def row_ids(self) -> Sequence[str | None]:
+        keys = [None if self._is_head(item) else self._key(item) for item in self.items]
+        return [key if isinstance(key, str) else None for key in keys]
+
+    def current_row(self) -> int | None:
+        return self.marked
+
+    def step_row(self, by: int) -> None:
+        self.action_step(by)
+
+    def row_at(self, line: int) -> int | None:
+        return line if line < len(self.items) else None
+
+    def row_marked_on(self, line: int) -> int | None:
+        return self.row_at(line)
+
     def show(self, items: Sequence[Item], *, first: bool = False) -> None:
         """Show other items. The same item stays selected if it is still there, unless ``first`` selects the first."""
         previous: int | None = self.marked
@@ -155,6 +175,8 @@ class RowList(ScrollView, Generic[Item], can_focus=True, inherit_bindings=False)
             self.post_message(self.Opened(self))
 
     def on_click(self, event: events.Click) -> None:
+        if self.select_by_mouse(event):
+            return
         offset = event.get_content_offset(self)
         line = offset.y + round(self.scroll_y) if offset is not None else len(self.items)
         if line >= len(self.items) or self._is_head(self.items[line]):
@@ -182,7 +204,7 @@ class RowList(ScrollView, Generic[Item], can_focus=True, inherit_bindings=False)
         style = self.get_visual_style(*names)
         content = Content.assemble(MARK if marked else NO_MARK, self._render_item(self.items[line], width - len(MARK)))
         strip = Visual.to_strips(self, content, width, 1, style)[0]
-        return strip.extend_cell_length(width, style.rich_style).crop(0, width)
+        return self.checked(strip.extend_cell_length(width, style.rich_style).crop(0, width), y)
 
 
 class ActionRows(RowList[Item]):

@@ -17,6 +17,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from appliance_tui.selection import SelectableRows
 from appliance_tui.widgets.display_text import day, fit_width, one_line
 from appliance_tui.widgets.text_rendering import text_style
 
@@ -65,7 +66,7 @@ def arrange_branches(infos: Sequence[SessionInfo]) -> list[SessionRow]:
     return rows
 
 
-class SessionList(ScrollView, can_focus=True, inherit_bindings=False):
+class SessionList(SelectableRows, ScrollView, can_focus=True, inherit_bindings=False):
     """The list, with one conversation selected."""
 
     ALLOW_SELECT = False
@@ -104,6 +105,23 @@ class SessionList(ScrollView, can_focus=True, inherit_bindings=False):
     def marked(self) -> SessionInfo | None:
         """The selected conversation."""
         return self.rows[self.mark].info if self.mark < len(self.rows) else None
+
+    def row_ids(self) -> Sequence[str | None]:
+        return [row.info.id for row in self.rows]
+
+    def current_row(self) -> int | None:
+        return self.mark if self.rows else None
+
+    def step_row(self, by: int) -> None:
+        self.move(by)
+
+    def row_at(self, line: int) -> int | None:
+        index = line // LINES_PER_ROW
+        return index if index < len(self.rows) else None
+
+    def row_marked_on(self, line: int) -> int | None:
+        index, inner = divmod(line, LINES_PER_ROW)
+        return index if inner and index < len(self.rows) else None  # the star of a pinned one is on the first line
 
     def move(self, by: int) -> None:
         """Move the selection by so many rows and scroll it into view."""
@@ -152,6 +170,8 @@ class SessionList(ScrollView, can_focus=True, inherit_bindings=False):
         self.move(0)
 
     def on_click(self, event: events.Click) -> None:
+        if self.select_by_mouse(event):
+            return
         index = (self.scroll_offset.y + event.y) // LINES_PER_ROW
         if index == self.mark < len(self.rows):
             self.post_message(self.Chosen())
@@ -168,7 +188,7 @@ class SessionList(ScrollView, can_focus=True, inherit_bindings=False):
         marked = index == self.mark
         segments = (_title_segments if line == 0 else _detail_segments)(row, marked, width, colours)
         strip = Strip(segments).adjust_cell_length(width)
-        return strip.apply_style(base + Style(bgcolor=colours["surface"]) if marked else base)
+        return self.checked(strip.apply_style(base + Style(bgcolor=colours["surface"]) if marked else base), y)
 
 
 def _gutter_segments(marked: bool, star: bool, colours: Mapping[str, str]) -> list[Segment]:

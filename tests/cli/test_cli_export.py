@@ -1,0 +1,66 @@
+"""``export`` of some conversations and messages, and as HTML."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from cli_runs import Run, document
+
+
+class Page(HTMLParser):
+    """The tags of a page with their attributes, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_some_messages_and_conversations_are_exported(run: Run, kept: Path, tmp_path: Path) -> None:
+    exported = [json.loads(line) for line in run("export", "-", "m7", "s1", "m6", "m2").stdout.splitlines()]
+    assert [line["message_id"] for line in exported if line["session_id"] == "trip"] == [
+        "trip-1", "trip-2", "trip-3", "trip-4",
+    ]  # fmt: skip
+    others = [line for line in exported if line["session_id"] != "trip"]
+    assert len(others) == 2 and "record" not in exported[0]
+    target = tmp_path / "some.jsonl"
+    assert run("export", target, "s1").exit_code == 0
+    again = document(run("ingest", target, "--home", tmp_path / "second", "--json"))
+    assert again["totals"]["new"] == 4
+
+
+@pytest.mark.slow
+def test_an_unknown_id_exports_nothing(run: Run, kept: Path, tmp_path: Path) -> None:
+    result = run("export", tmp_path / "x.md", "m1", "m999", "--format", "markdown")
+    assert result.exit_code != 0 and "m999" in result.stderr
+    assert list(tmp_path.glob("*x.md*")) == []
+
+
+def test_a_page_has_the_messages_and_no_way_out(run: Run, tmp_path: Path) -> None:
+    hostile = '<script>alert(1)</script> <img src=https://example.org/x.png onerror=go()> & "quoted" ]]>'
+    line = {"session_id": "a<b", "session_title": "<b>Title", "role": "user", "author": "<i>Ann", "content": hostile}
+    answer = {"session_id": "a<b", "role": "assistant", "content": "two\n  lines"}
+    source = tmp_path / "chat.jsonl"
+    source.write_text("\n".join(map(json.dumps, (line, answer))), encoding="utf-8")
+    run("ingest", source)
+    target = tmp_path / "out.html"
+    assert run("export", target, "--format", "html").exit_code == 0
+    text = target.read_text(encoding="utf-8")
+    page = Page(text)
+    assert hostile in page.text and "<b>Title" in page.text and "<i>Ann" in page.text and "two\n  lines" in page.text
+    assert {tag for tag, _ in page.tags} <= {
+        "html", "head", "meta", "title", "style", "body", "h1", "p", "article", "b", "time",
+    }  # fmt: skip
+    attributes = {name for _, given in page.tags for name in given}
+    assert attributes <= {"charset", "http-equiv", "content", "name", "class", "dir"}
+    assert "default-src 'none'" in text and "url(" not in text and text.endswith("</html>\n")

@@ -1,0 +1,162 @@
+"""What the screen has changed is taken back by one key, unless something else has changed it since."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from screens import fill, run, shown, type_in, until
+from textual.pilot import Pilot
+
+from appliance import Appliance, UsageError
+from appliance_models import HashEmbedder
+from appliance_tui import undo
+from appliance_tui.app import ApplianceApp
+from appliance_tui.screens.memory import MemoryScreen
+from appliance_tui.screens.search import SearchScreen
+from appliance_tui.widgets.hits import HitList
+from tests.homes import copied
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built")
+    return fill(folder / "home", folder)
+
+
+@pytest.fixture
+def filled(built: Path, home: Path) -> Path:
+    return copied(built, home)
+
+
+def notices(app: ApplianceApp) -> list[str]:
+    return [f"{note.title}: {note.message}" if note.title else note.message for note in app._notifications]
+
+
+async def said(app: ApplianceApp, pilot: Pilot[Any], text: str) -> None:
+    await until(pilot, lambda: any(text in notice for notice in notices(app)))
+
+
+def test_changes_are_taken_back_one_after_the_other(filled: Path) -> None:
+    """The changes of the screen, at the memory."""
+    with Appliance.open(filled, embedder=HashEmbedder(), worker=False) as memory:
+        memory.pin("m2")
+        memory.sessions.get("s1").tag(["sea"])
+        before = memory.sessions.list(), {id: memory.message(id).pinned for id in ("m1", "m2", "m3")}
+        made = [
+            undo.toggle_pins(memory, ("m1", "m2", "m3")),
+            undo.toggle_pins(memory, ("m1", "m2")),
+            undo.toggle_session_pins(memory, ("s1", "s2")),
+            undo.rename_session(memory, "s1", "The quay"),
+            undo.tag_sessions(memory, ("s1", "s2"), ["boats", "#Sea"], []),
+            undo.tag_sessions(memory, ("s1", "s2"), [], ["sea"]),
+        ]
+        assert [change.done for change in made] == [
+            "Pinned 2 messages", "Unpinned 2 messages", "Pinned 2 conversations", "Renamed to “The quay”",
+            "Tagged 2 conversations: boats, #Sea", "Removed the tag from 2 conversations: sea",
+        ]  # fmt: skip
+        assert memory.sessions.info("s1").tags == ("boats",)
+        for change in reversed(made):
+            change.undo(memory)
+        after = memory.sessions.list(), {id: memory.message(id).pinned for id in ("m1", "m2", "m3")}
+        assert after == before
+
+
+@pytest.mark.slow
+def test_a_title_of_first_words_is_one_again(home: Path) -> None:
+    with Appliance.open(home, embedder=HashEmbedder(), worker=False) as memory:
+        session = memory.sessions.create()
+        session.add("user", "How do I prune a quince tree in a cold winter?")
+        memory.run_pending_jobs()
+        before = session.info
+        change = undo.rename_session(memory, session.id, "Quinces")
+        assert session.info.title == "Quinces" and not session.info.title_found
+        change.undo(memory)
+        assert session.info == before
+
+
+def test_what_something_else_has_changed_since_stays(filled: Path) -> None:
+    with Appliance.open(filled, embedder=HashEmbedder(), worker=False) as memory:
+        pins = undo.toggle_pins(memory, ("m1", "m2"))
+        memory.unpin("m2")
+        with pytest.raises(UsageError, match="m2 was unpinned meanwhile"):
+            pins.undo(memory)
+        assert memory.message("m1").pinned  # nothing of it is taken back
+        tags = undo.tag_sessions(memory, ("s1", "s2"), ["a"], [])
+        memory.sessions.get("s2").tag(["b"])
+        with pytest.raises(UsageError, match="s2 were changed meanwhile"):
+            tags.undo(memory)
+        assert memory.sessions.info("s1").tags == ("a",)
+        title = undo.rename_session(memory, "s1", "One")
+        memory.sessions.get("s1").rename("Two")
+        with pytest.raises(UsageError, match="renamed meanwhile"):
+            title.undo(memory)
+        gone = undo.toggle_pins(memory, ("m5",))
+        memory.erasure.forget(memory.erasure.preview("m5"))
+        with pytest.raises(UsageError, match="m5 no longer exists"):
+            gone.undo(memory)
+
+
+def test_the_key_takes_back_a_pin_and_says_what_it_did(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            memory = app.memory_worker.memory()
+            screen = app.screen
+            assert isinstance(screen, SearchScreen)
+            await type_in(pilot, "ferry")
+            await until(pilot, lambda: screen.query_one(HitList).hits)
+            await pilot.press("escape", "u")
+            await said(app, pilot, "Nothing to undo.")
+            id = screen.query_one(HitList).hits[0].message_id
+            await pilot.press("p")
+            await said(app, pilot, "Pinned 1 message  (u undoes it)")
+            await until(pilot, lambda: "★" in screen.query_one(HitList).render_line(0).text)
+            await pilot.press("u")
+            await said(app, pilot, "Unpinned 1 message again")
+            assert not memory.message(id).pinned
+            await until(pilot, lambda: "★" not in screen.query_one(HitList).render_line(0).text)
+            await pilot.press("p")
+            await until(pilot, lambda: memory.message(id).pinned)
+            await app.memory_worker.run_command(lambda memory: memory.unpin(id))
+            await pilot.press("u")
+            await said(app, pilot, f"Not undone: The message {id} was unpinned meanwhile.")
+            await pilot.press("slash", "u")  # a letter on the search line
+            await until(pilot, lambda: screen.answered_query not in ("", "ferry"))
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_a_fact_that_was_corrected_is_as_before(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            memory = app.memory_worker.memory()
+            await pilot.press("f4")
+            await until(pilot, lambda: isinstance(app.screen, MemoryScreen) and app.screen._rows.items)
+            screen = app.screen
+            assert isinstance(screen, MemoryScreen)
+            before = memory.facts.list()
+            await pilot.press("down", "c")
+            await type_in(pilot, "x")
+            await pilot.press("enter")
+            await until(pilot, lambda: memory.facts.list() != before)
+            await pilot.press("u")
+            await said(app, pilot, "is no longer corrected")
+            assert memory.facts.list() == before
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_an_erasure_leaves_nothing_to_take_back(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await pilot.press("f2", "p")
+            await said(app, pilot, "Pinned 1 conversation")
+            await app.memory_worker.run_command(lambda memory: memory.erasure.forget(memory.erasure.preview("m1")))
+            await until(pilot, lambda: app.undo_stack.pop() is None)
+            await pilot.press("u")
+            await said(app, pilot, "Nothing to undo: what was forgotten can't be brought back.")
+
+    run(body)
