@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -14,6 +13,7 @@ from appliance.cli import options
 from appliance.cli.options import flag, option
 from appliance.errors import UsageError
 from appliance.paths import find_home
+from appliance.transports import owner_process
 
 
 def tui(
@@ -48,12 +48,8 @@ def tui(
         code = importlib.import_module("appliance_tui.browser").serve(home, user, theme, port, reveal)
     else:
         _check_terminal()
-        with ExitStack() as stack:
-
-            def on_start() -> None:
-                stack.enter_context(options.prefetch_index(find_home(home)))
-
-            code = importlib.import_module("appliance_tui.main").run(home, user, theme, on_start, reveal)
+        with owner_process.running(find_home(home), "appliance tui") as wait_for_owner:
+            code = importlib.import_module("appliance_tui.main").run(home, user, theme, wait_for_owner, reveal)
     if code:
         raise typer.Exit(code)
 

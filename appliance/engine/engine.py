@@ -21,6 +21,7 @@ from appliance.engine import embedding_api, exports, rebuild_forecast, search_in
 from appliance.engine.home_database import apply_default_ttl, open_database
 from appliance.engine.index_location import unless_index_is_away
 from appliance.engine.index_service import IndexService
+from appliance.engine.model_cache import ModelCache
 from appliance.engine.verification import verify
 from appliance.errors import StoreCorrupt
 from appliance.retrieval import pipeline as retrieval
@@ -78,7 +79,7 @@ class Engine:
     """An open home, owned by this process. Safe to use from several threads."""
 
     def __init__(
-        self, home: paths.Home, settings: Settings, lock: OwnerLock, *, worker: bool, embedder: Embedder | None
+        self, home: paths.Home, settings: Settings, lock: OwnerLock, *, worker: bool, models: ModelCache
     ) -> None:
         self.home = home
         self.settings = settings
@@ -88,10 +89,10 @@ class Engine:
         self._database = open_database(home, worker=worker)
         worker = worker and not self._database.is_read_only
         apply_default_ttl(self._database, settings.session.ttl)
-        self.recorder, self.admission, self._message_scan = Metrics(), AdmissionControl(), MessageScan()
+        self.recorder, self.admission, self._message_scan = models.metrics, AdmissionControl(), MessageScan()
         self.events = EventBus(self.recorder.count_event)
         self._index_service = IndexService(
-            home, settings, self._database, self.admission, self.recorder, self.events.publish, embedder
+            home, settings, self._database, self.admission, self.recorder, self.events.publish, models
         )
         drain = partial(self._index_service.drain_while, require_all=True)
         self._scheduler = Scheduler(drain, self._index_service.has_pending, self._jobs, self.admission, threads=worker)
@@ -105,12 +106,14 @@ class Engine:
         create: bool = True,
         worker: bool = True,
         embedder: Embedder | None = None,
+        models: ModelCache | None = None,
         purpose: str = "a Python program",
         on_owned: Callable[[OwnerLock], None] = lambda lock: None,
     ) -> Self:
         """Open a home in this process; the arguments are those of ``Appliance.open``.
 
         Args:
+            models: The models of this home, if they are being loaded already; then there is no ``embedder``.
             on_owned: Called when this process has become the owner, before the stores are opened.
 
         Raises:
@@ -134,7 +137,8 @@ class Engine:
                     on_owned(lock)
                 # Before that, another process may have been about to begin the memory.
                 generations.require_database(found)
-                return cls(found, settings, lock, worker=worker, embedder=embedder)
+                models = models or ModelCache(found, settings, Metrics(), embedder)
+                return cls(found, settings, lock, worker=worker, models=models)
             except BaseException:
                 lock.release()
                 raise
@@ -222,8 +226,10 @@ class Engine:
         """What is there, without searching for it."""
         from appliance.engine.overviews import Overviews
 
+        # Services whose modules a search does not need are loaded when they are used.
         return Overviews(
-            self.home, self._database, self.settings.user, self.watching.configured, self.people.refresh,
+            self.home, self._database, self.settings.user,
+            lambda: self.watching.configured(), lambda: self.people.refresh(),
             lambda scope: self.archive.sessions_due_soon(scope), lambda scope: self.people.count_proposals(scope),
         )  # fmt: skip
 

@@ -80,9 +80,8 @@ class IndexService:
         admission: AdmissionControl,
         metrics: Metrics,
         publish: Callable[[Event], None],
-        embedder: Embedder | None = None,
+        models: ModelCache,
     ) -> None:
-        """``embedder`` replaces the configured model, under its own name."""
         self._home = home
         self._settings = settings
         self._database = database
@@ -100,7 +99,7 @@ class IndexService:
         self._unoptimized_points = 0
         self._unreported_chunks = 0
         self._reported_at = 0.0
-        self.models = self._models = ModelCache(home, settings, metrics, embedder)
+        self.models = self._models = models
         self.serving = ServingGeneration(home, settings, database, self._models)
         self._changes = GenerationChanges(
             home, database, self._models, self.serving, self._rebuild_lock, self.exclusive, self._background_context

@@ -51,7 +51,8 @@ class ModelCache:
         """``embedder`` replaces the configured model, under its own name."""
         self._home = home
         self._settings = settings
-        self._metrics = metrics
+        self.metrics = metrics
+        """Those of the engine."""
         self._load_lock = threading.Lock()
         self._queries: RecentlyUsed[EmbeddedQuery] = RecentlyUsed()
         self.name = embedder.name if embedder else settings.model.full_name()
@@ -82,7 +83,7 @@ class ModelCache:
 
     def _load(self, name: str) -> Embedder:
         if is_api_model(name):
-            return open_api_model(name, self._settings, self.token_account, self._metrics)
+            return open_api_model(name, self._settings, self.token_account, self.metrics)
         return appliance_models.load(name, (self._home.models,), threads=self._settings.model.threads or None)
 
     def retry_requests(self) -> None:
@@ -144,9 +145,9 @@ class ModelCache:
     def embed_query(self, model: Embedder, text: str) -> EmbeddedQuery:
         """The vectors of a query, from the cache if the query is recent."""
         cached = self._queries.get((model.identity, text))
-        self._metrics.count("query_cache_misses" if cached is None else "query_cache_hits")
+        self.metrics.count("query_cache_misses" if cached is None else "query_cache_hits")
         if cached is None:
-            with self._metrics.time_search_stage("query"), self._running(model):
+            with self.metrics.time_search_stage("query"), self._running(model):
                 cached = embed_query(model, text)
             self._queries.put((model.identity, text), cached)
         return cached

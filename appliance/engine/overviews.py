@@ -14,7 +14,6 @@ from appliance import timestamps
 from appliance.engine.query_matches import query_matches
 from appliance.engine.start_page import StartPageInputs, read_start_page
 from appliance.errors import UsageError
-from appliance.ingest import attached_files
 from appliance.languages.periods import read_day
 from appliance.memory.overview import OverviewService, check_limit
 from appliance.paths import Home
@@ -89,6 +88,8 @@ class Overviews(OverviewService):
 
     def attachment_file(self, request: r.AttachmentFileRequest) -> str:
         """See ``AttachmentFileRequest``."""
+        from appliance.ingest import attached_files  # loads the formats, which no search needs
+
         found = attachments.find(self._database.read(), request.reference)
         return os.fspath(attached_files.file_of(found, self._home.attachments))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from appliance import config
 from appliance.engine.index_service import IndexService
+from appliance.engine.model_cache import ModelCache
 from appliance.errors import ConfigError, ModelUnavailable, NotFound
 from appliance.ingest import rechunk
 from appliance.paths import Home, copy_folder, create_home
@@ -92,7 +93,9 @@ def _copy_attachments(home: Home, work: Home, database: Database) -> list[LostPa
 
 def _queue_all(home: Home, settings: Settings, database: Database) -> list[LostPart]:
     """Chunk all messages, so that the new home embeds them when it is used."""
-    index_service = IndexService(home, settings, database, AdmissionControl(), Metrics(), lambda event: None)
+    metrics = Metrics()
+    models = ModelCache(home, settings, metrics, None)
+    index_service = IndexService(home, settings, database, AdmissionControl(), metrics, lambda event: None, models)
     try:
         generation, chunker = index_service.serving.chunking_target()
     except ModelUnavailable as error:

@@ -7,124 +7,187 @@ verb, and its fields are the verb's arguments: ``client.Appliance`` takes both f
 
 from __future__ import annotations
 
-from appliance.requests.archive import (
-    ArchiveStatusRequest,
-    ListArchivedRequest,
-    RestoreArchivedRequest,
-    RunArchiveRequest,
-    SetRetentionRequest,
-)
-from appliance.requests.backups import BackupRequest, KnownBackupsRequest
-from appliance.requests.base import PRIVATE_PREFIX, Request, result_type
-from appliance.requests.facts import (
-    AddFactRequest,
-    ConfirmFactRequest,
-    CorrectFactRequest,
-    DecideFactRequest,
-    FactHistoryRequest,
-    FactRequest,
-    ListFactsRequest,
-    PendingFactsRequest,
-    ProfileRequest,
-    RejectFactRequest,
-    ReviewFactsRequest,
-    UndoFactRequest,
-)
-from appliance.requests.index import ClaimIndexRequest, IndexStatusRequest, MoveIndexRequest
-from appliance.requests.ingestion import (
-    AddWatchedRequest,
-    DiscoverRequest,
-    EmbedRequest,
-    ExportHtmlRequest,
-    ExportMarkdownRequest,
-    ExportRequest,
-    IngestRequest,
-    ListWatchedFoldersRequest,
-    RemoveWatchedRequest,
-    RunJobsRequest,
-    WatchRequest,
-)
-from appliance.requests.maintenance import (
-    ActivityRequest,
-    ChoicesRequest,
-    CountsRequest,
-    EventsRequest,
-    FoldersRequest,
-    ForecastReindexRequest,
-    ForgetRequest,
-    ImportanceRequest,
-    InteractiveUseRequest,
-    MatchesRequest,
-    MessagesRequest,
-    MetricsRequest,
-    OutlineRequest,
-    PinnedRequest,
-    PinRequest,
-    PreviewErasureRequest,
-    RecalledRequest,
-    ReceiptsRequest,
-    ReindexRequest,
-    StatusRequest,
-    UnpinRequest,
-    VerifyRequest,
-    WarmUpRequest,
-    WatchedFilesRequest,
-)
-from appliance.requests.overviews import (
-    AttachmentFileRequest,
-    AttachmentRequest,
-    DayRequest,
-    ImportedFilesRequest,
-    ImportedSessionsRequest,
-    ListAttachmentsRequest,
-    ListTagsRequest,
-    MessageAttachmentsRequest,
-    OnThisDayRequest,
-    StartPageRequest,
-    StatisticsRequest,
-    TagSessionRequest,
-    TimelineRequest,
-    UntagSessionRequest,
-)
-from appliance.requests.people import (
-    ListPeopleRequest,
-    MeRequest,
-    MergePeopleRequest,
-    PersonRequest,
-    RenamePersonRequest,
-    SetMeRequest,
-    SplitPersonRequest,
-    UndoPeopleRequest,
-)
-from appliance.requests.searching import ContextRequest, MessageRequest, SearchRequest, VariantsRequest, VersionsRequest
-from appliance.requests.secrets import ListSecretsRequest, ScanSecretsRequest
-from appliance.requests.sessions import (
-    AddMessageRequest,
-    BranchRequest,
-    ClearSessionRequest,
-    ConfigureSessionRequest,
-    CreateSessionRequest,
-    DeleteSessionRequest,
-    ListSessionsRequest,
-    PinSessionRequest,
-    RenameSessionRequest,
-    ResumeSessionRequest,
-    SessionMessagesRequest,
-    SessionRequest,
-    SetStorageScopeRequest,
-    SetTtlRequest,
-    UnpinSessionRequest,
-    WindowRequest,
-)
-from appliance.requests.summaries import (
-    ListSummariesRequest,
-    MakeSummariesRequest,
-    PendingSummariesRequest,
-    RunSummariesRequest,
-    SearchSummariesRequest,
-    SummaryRequest,
-    SummaryStateRequest,
-)
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from appliance.requests.archive import (
+        ArchiveStatusRequest,
+        ListArchivedRequest,
+        RestoreArchivedRequest,
+        RunArchiveRequest,
+        SetRetentionRequest,
+    )
+    from appliance.requests.backups import BackupRequest, KnownBackupsRequest
+    from appliance.requests.base import PRIVATE_PREFIX, Request, result_type
+    from appliance.requests.facts import (
+        AddFactRequest,
+        ConfirmFactRequest,
+        CorrectFactRequest,
+        DecideFactRequest,
+        FactHistoryRequest,
+        FactRequest,
+        ListFactsRequest,
+        PendingFactsRequest,
+        ProfileRequest,
+        RejectFactRequest,
+        ReviewFactsRequest,
+        UndoFactRequest,
+    )
+    from appliance.requests.index import ClaimIndexRequest, IndexStatusRequest, MoveIndexRequest
+    from appliance.requests.ingestion import (
+        AddWatchedRequest,
+        DiscoverRequest,
+        EmbedRequest,
+        ExportHtmlRequest,
+        ExportMarkdownRequest,
+        ExportRequest,
+        IngestRequest,
+        ListWatchedFoldersRequest,
+        RemoveWatchedRequest,
+        RunJobsRequest,
+        WatchRequest,
+    )
+    from appliance.requests.maintenance import (
+        ActivityRequest,
+        ChoicesRequest,
+        CountsRequest,
+        EventsRequest,
+        FoldersRequest,
+        ForecastReindexRequest,
+        ForgetRequest,
+        ImportanceRequest,
+        InteractiveUseRequest,
+        MatchesRequest,
+        MessagesRequest,
+        MetricsRequest,
+        OutlineRequest,
+        PinnedRequest,
+        PinRequest,
+        PreviewErasureRequest,
+        RecalledRequest,
+        ReceiptsRequest,
+        ReindexRequest,
+        StatusRequest,
+        UnpinRequest,
+        VerifyRequest,
+        WarmUpRequest,
+        WatchedFilesRequest,
+    )
+    from appliance.requests.overviews import (
+        AttachmentFileRequest,
+        AttachmentRequest,
+        DayRequest,
+        ImportedFilesRequest,
+        ImportedSessionsRequest,
+        ListAttachmentsRequest,
+        ListTagsRequest,
+        MessageAttachmentsRequest,
+        OnThisDayRequest,
+        StartPageRequest,
+        StatisticsRequest,
+        TagSessionRequest,
+        TimelineRequest,
+        UntagSessionRequest,
+    )
+    from appliance.requests.people import (
+        ListPeopleRequest,
+        MeRequest,
+        MergePeopleRequest,
+        PersonRequest,
+        RenamePersonRequest,
+        SetMeRequest,
+        SplitPersonRequest,
+        UndoPeopleRequest,
+    )
+    from appliance.requests.searching import (
+        ContextRequest,
+        MessageRequest,
+        SearchRequest,
+        VariantsRequest,
+        VersionsRequest,
+    )
+    from appliance.requests.secrets import ListSecretsRequest, ScanSecretsRequest
+    from appliance.requests.sessions import (
+        AddMessageRequest,
+        BranchRequest,
+        ClearSessionRequest,
+        ConfigureSessionRequest,
+        CreateSessionRequest,
+        DeleteSessionRequest,
+        ListSessionsRequest,
+        PinSessionRequest,
+        RenameSessionRequest,
+        ResumeSessionRequest,
+        SessionMessagesRequest,
+        SessionRequest,
+        SetStorageScopeRequest,
+        SetTtlRequest,
+        UnpinSessionRequest,
+        WindowRequest,
+    )
+    from appliance.requests.summaries import (
+        ListSummariesRequest,
+        MakeSummariesRequest,
+        PendingSummariesRequest,
+        RunSummariesRequest,
+        SearchSummariesRequest,
+        SummaryRequest,
+        SummaryStateRequest,
+    )
+
+_MODULE_BY_NAME = {
+    name: module
+    for module, names in {
+        "base": "PRIVATE_PREFIX Request result_type",
+        "searching": "ContextRequest MessageRequest SearchRequest VariantsRequest VersionsRequest",
+        "maintenance": (
+            "ActivityRequest ChoicesRequest CountsRequest EventsRequest FoldersRequest ForecastReindexRequest "
+            "ForgetRequest ImportanceRequest InteractiveUseRequest MatchesRequest MessagesRequest "
+            "MetricsRequest OutlineRequest PinnedRequest PinRequest PreviewErasureRequest RecalledRequest "
+            "ReceiptsRequest ReindexRequest StatusRequest UnpinRequest VerifyRequest WarmUpRequest "
+            "WatchedFilesRequest"
+        ),
+        "sessions": (
+            "AddMessageRequest BranchRequest ClearSessionRequest ConfigureSessionRequest CreateSessionRequest "
+            "DeleteSessionRequest ListSessionsRequest PinSessionRequest RenameSessionRequest "
+            "ResumeSessionRequest SessionMessagesRequest SessionRequest SetStorageScopeRequest SetTtlRequest "
+            "UnpinSessionRequest WindowRequest"
+        ),
+        "archive": (
+            "ArchiveStatusRequest ListArchivedRequest RestoreArchivedRequest RunArchiveRequest SetRetentionRequest"
+        ),
+        "backups": "BackupRequest KnownBackupsRequest",
+        "facts": (
+            "AddFactRequest ConfirmFactRequest CorrectFactRequest DecideFactRequest FactHistoryRequest "
+            "FactRequest ListFactsRequest PendingFactsRequest ProfileRequest RejectFactRequest "
+            "ReviewFactsRequest UndoFactRequest"
+        ),
+        "index": "ClaimIndexRequest IndexStatusRequest MoveIndexRequest",
+        "ingestion": (
+            "AddWatchedRequest DiscoverRequest EmbedRequest ExportHtmlRequest ExportMarkdownRequest "
+            "ExportRequest IngestRequest ListWatchedFoldersRequest RemoveWatchedRequest RunJobsRequest "
+            "WatchRequest"
+        ),
+        "overviews": (
+            "AttachmentFileRequest AttachmentRequest DayRequest ImportedFilesRequest ImportedSessionsRequest "
+            "ListAttachmentsRequest ListTagsRequest MessageAttachmentsRequest OnThisDayRequest "
+            "StartPageRequest StatisticsRequest TagSessionRequest TimelineRequest UntagSessionRequest"
+        ),
+        "people": (
+            "ListPeopleRequest MeRequest MergePeopleRequest PersonRequest RenamePersonRequest SetMeRequest "
+            "SplitPersonRequest UndoPeopleRequest"
+        ),
+        "secrets": "ListSecretsRequest ScanSecretsRequest",
+        "summaries": (
+            "ListSummariesRequest MakeSummariesRequest PendingSummariesRequest RunSummariesRequest "
+            "SearchSummariesRequest SummaryRequest SummaryStateRequest"
+        ),
+    }.items()
+    for name in names.split()
+}
+"""The module of each name, which is loaded when the name is first used: to make all of these classes takes 50 ms."""
 
 __all__ = [
     "PRIVATE_PREFIX",
@@ -240,3 +303,26 @@ __all__ = [
     "WindowRequest",
     "result_type",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE_BY_NAME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULE_BY_NAME[name]}"), name)
+    return value
+
+
+@cache
+def request_named(verb: str) -> type[Request[Any]]:
+    """The request of a verb, by its ``name``. Loads no more modules than it has to look into.
+
+    Raises:
+        KeyError: There is no such verb.
+    """
+    from appliance.requests.base import Request
+
+    for module in dict.fromkeys(_MODULE_BY_NAME.values()):
+        for kind in vars(import_module(f"{__name__}.{module}")).values():
+            if isinstance(kind, type) and issubclass(kind, Request) and getattr(kind, "name", None) == verb:
+                return kind
+    raise KeyError(verb)

@@ -1,12 +1,11 @@
 """The client of a local language model behind an OpenAI-compatible endpoint (Ollama, llama.cpp, LM Studio).
 
 No other module connects to it. Errors name the endpoint and what it did, and contain no word of a prompt or an answer;
-nothing is logged. httpx is imported with the first endpoint.
+nothing is logged. httpx is imported with the first endpoint, asyncio with the first request.
 """
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import threading
 import time
@@ -146,6 +145,8 @@ class LlmEndpoint:
 
     def _request_with_timeout(self, messages: Sequence[Mapping[str, str]]) -> str:
         """Run a request on its own thread: the caller may have an event loop, and a DNS lookup can't be cancelled."""
+        import asyncio
+
         found: list[str | Exception | asyncio.CancelledError] = []
 
         def ask() -> None:
@@ -169,6 +170,8 @@ class LlmEndpoint:
         raise EndpointError(f"{self._url} did not answer within {self._timeout:g} s.")
 
     async def _cancellable_request(self, messages: Sequence[Mapping[str, str]]) -> str:
+        import asyncio
+
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
 

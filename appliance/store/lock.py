@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
-import portalocker
 
 from appliance.errors import HomeLocked
 from appliance.paths import FILE_MODE
@@ -41,6 +40,8 @@ class OwnerLock:
         Raises:
             HomeLocked: Another process is the owner; the error names it.
         """
+        import portalocker  # a process that attaches needs none of it
+
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
             portalocker.lock(descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
@@ -68,6 +69,8 @@ class OwnerLock:
     def release(self) -> None:
         if self._descriptor is None:
             return
+        import portalocker
+
         self._stop_listening()
         _replace_note(self._descriptor, b"")
         with contextlib.suppress(OSError, portalocker.exceptions.LockException):

@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 
-from appliance.formats.titles import format_title
 from appliance.store import messages, people, sessions
 from appliance.store.lexical import filter_conditions
 from appliance.store.priority import IMPORTANCE_SQL
@@ -106,6 +105,8 @@ def _author_labels(db: sqlite3.Connection, scope: Scope, keys: Collection[str]) 
 
 def _written_label(key: str) -> str:
     """The name of an author who is no person, or the program that answered."""
+    from appliance.formats.titles import format_title  # loads the formats, which most overviews do not need
+
     if key[0] != "a":
         return key[1:]
     return "assistant" if key[1:] in ("native", LOCAL) else f"{format_title(key[1:])} (assistant)"

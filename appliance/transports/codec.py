@@ -12,21 +12,14 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from appliance import errors, requests
+from appliance import errors
 from appliance.errors import ApplianceError, UsageError
-from appliance.requests import Request, result_type
+from appliance.requests import Request, request_named, result_type
 from appliance.runtime.decoding import convert, decode
 from appliance.types import Stream
 
 VERSION_HEADER = "Appliance-Version"
 """Names the client's version: a client may meet another owner than the one that it attached to."""
-
-KINDS: Mapping[str, type[Request[Any]]] = {
-    kind.name: kind
-    for kind in vars(requests).values()
-    if isinstance(kind, type) and issubclass(kind, Request) and kind is not Request
-}
-"""The requests by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +44,7 @@ class WireTypes:
 @cache
 def wire_types(name: str) -> WireTypes:
     """The wire types of the request of a name."""
-    kind = KINDS[name]
+    kind = request_named(name)
     hints = get_type_hints(kind)
     result = result_type(kind)
     streams = get_origin(result) is Stream
@@ -118,7 +111,7 @@ def decode_request(name: str, body: bytes) -> Request[Any]:
         UsageError: There is no such request, or a field is not of its type.
     """
     try:
-        kind = KINDS[name]
+        kind = request_named(name)
         raw = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (KeyError, msgspec.DecodeError) as error:
         raise UsageError(f"There is no request {name!r} of this form.") from error

@@ -108,6 +108,11 @@ class SharedTransport:
         return self._remote is not None and self._remote.is_daemon
 
     @property
+    def is_listening(self) -> bool:
+        """Whether this process owns the home and answers others."""
+        return self._server is not None
+
+    @property
     def engine(self) -> Any:
         """The engine, if this process owns the home."""
         return self._local.engine if self._local is not None else None

@@ -13,113 +13,175 @@ attached document.
 
 from __future__ import annotations
 
-from appliance.types.archive import ArchivedMessage, ArchiveReport, ArchiveStatus, RetentionRule
-from appliance.types.attachments import AttachedFile, Attachment, AttachmentKind, AttachmentPage, Contained
-from appliance.types.backup import (
-    BackupCheck,
-    BackupInfo,
-    BackupProblem,
-    BackupReport,
-    KnownBackups,
-    LostPart,
-    RecoveryReport,
-    RestoreReport,
-)
-from appliance.types.discovery import Discovery, FoundHistory, OnDiscovered
-from appliance.types.documents import DocumentPage, PageText, document_page
-from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
-from appliance.types.index import IndexStatus
-from appliance.types.overview import (
-    Activity,
-    FilterChoices,
-    ImportedFile,
-    ImportedSession,
-    MessageMatches,
-    Outline,
-    Owner,
-    ReindexForecast,
-    TagCount,
-    WatchedFile,
-)
-from appliance.types.people import (
-    Identity,
-    IdentityKind,
-    PeopleChange,
-    PeopleList,
-    Person,
-    PersonConversation,
-    PersonDetails,
-    PersonProposal,
-    PersonSource,
-    RecalledMessage,
-)
-from appliance.types.progress import Histogram, MetricsSnapshot, OnProgress, Progress, Stream, WatchChange, WatchEvent
-from appliance.types.records import (
-    ContactRecord,
-    FileReport,
-    IngestReport,
-    InputProblem,
-    MessageRecord,
-    OnEmbedded,
-    OnFile,
-    OnRead,
-    ParticipantRecord,
-    Record,
-    SessionRecord,
-    StateRecord,
-)
-from appliance.types.search import (
-    Context,
-    ContextItem,
-    Dropped,
-    Filters,
-    Hit,
-    Hits,
-    Layer,
-    SessionPart,
-    Source,
-    SummaryHit,
-    WhyNot,
-)
-from appliance.types.secrets import SecretMark, SecretPolicy, SecretScan
-from appliance.types.start_page import RecentSession, StartPage, Waiting
-from appliance.types.statistics import Anniversary, SessionDay, Statistics, StatisticsRow, StatisticsUnit, TimelineMonth
-from appliance.types.stored import (
-    Event,
-    Fact,
-    FactChange,
-    FactDecision,
-    Importance,
-    Message,
-    MessageVersion,
-    Quote,
-    RemovalResult,
-    SessionInfo,
-    SessionPage,
-    Summary,
-    Window,
-)
-from appliance.types.verification import ChunkedOtherwise, SourceCoverage, VerifyReport
-from appliance.types.vocabulary import (
-    LEVELS,
-    LOCAL,
-    ROLES,
-    UNVERIFIED,
-    FactKind,
-    FactState,
-    Fidelity,
-    FileStatus,
-    HitOrder,
-    LayerName,
-    Level,
-    Metadata,
-    Mode,
-    Role,
-    Scope,
-    SessionOrder,
-    StorageScope,
-    TimeOf,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from appliance.types.archive import ArchivedMessage, ArchiveReport, ArchiveStatus, RetentionRule
+    from appliance.types.attachments import AttachedFile, Attachment, AttachmentKind, AttachmentPage, Contained
+    from appliance.types.backup import (
+        BackupCheck,
+        BackupInfo,
+        BackupProblem,
+        BackupReport,
+        KnownBackups,
+        LostPart,
+        RecoveryReport,
+        RestoreReport,
+    )
+    from appliance.types.discovery import Discovery, FoundHistory, OnDiscovered
+    from appliance.types.documents import DocumentPage, PageText, document_page
+    from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
+    from appliance.types.index import IndexStatus
+    from appliance.types.overview import (
+        Activity,
+        FilterChoices,
+        ImportedFile,
+        ImportedSession,
+        MessageMatches,
+        Outline,
+        Owner,
+        ReindexForecast,
+        TagCount,
+        WatchedFile,
+    )
+    from appliance.types.people import (
+        Identity,
+        IdentityKind,
+        PeopleChange,
+        PeopleList,
+        Person,
+        PersonConversation,
+        PersonDetails,
+        PersonProposal,
+        PersonSource,
+        RecalledMessage,
+    )
+    from appliance.types.progress import (
+        Histogram,
+        MetricsSnapshot,
+        OnProgress,
+        Progress,
+        Stream,
+        WatchChange,
+        WatchEvent,
+    )
+    from appliance.types.records import (
+        ContactRecord,
+        FileReport,
+        IngestReport,
+        InputProblem,
+        MessageRecord,
+        OnEmbedded,
+        OnFile,
+        OnRead,
+        ParticipantRecord,
+        Record,
+        SessionRecord,
+        StateRecord,
+    )
+    from appliance.types.search import (
+        Context,
+        ContextItem,
+        Dropped,
+        Filters,
+        Hit,
+        Hits,
+        Layer,
+        SessionPart,
+        Source,
+        SummaryHit,
+        WhyNot,
+    )
+    from appliance.types.secrets import SecretMark, SecretPolicy, SecretScan
+    from appliance.types.start_page import RecentSession, StartPage, Waiting
+    from appliance.types.statistics import (
+        Anniversary,
+        SessionDay,
+        Statistics,
+        StatisticsRow,
+        StatisticsUnit,
+        TimelineMonth,
+    )
+    from appliance.types.stored import (
+        Event,
+        Fact,
+        FactChange,
+        FactDecision,
+        Importance,
+        Message,
+        MessageVersion,
+        Quote,
+        RemovalResult,
+        SessionInfo,
+        SessionPage,
+        Summary,
+        Window,
+    )
+    from appliance.types.verification import ChunkedOtherwise, SourceCoverage, VerifyReport
+    from appliance.types.vocabulary import (
+        LEVELS,
+        LOCAL,
+        ROLES,
+        UNVERIFIED,
+        FactKind,
+        FactState,
+        Fidelity,
+        FileStatus,
+        HitOrder,
+        LayerName,
+        Level,
+        Metadata,
+        Mode,
+        Role,
+        Scope,
+        SessionOrder,
+        StorageScope,
+        TimeOf,
+    )
+
+_MODULE_BY_NAME = {
+    name: module
+    for module, names in {
+        "archive": "ArchivedMessage ArchiveReport ArchiveStatus RetentionRule",
+        "attachments": "AttachedFile Attachment AttachmentKind AttachmentPage Contained",
+        "backup": (
+            "BackupCheck BackupInfo BackupProblem BackupReport KnownBackups LostPart RecoveryReport RestoreReport"
+        ),
+        "discovery": "Discovery FoundHistory OnDiscovered",
+        "documents": "DocumentPage PageText document_page",
+        "erasure": "Echo EchoKind ErasurePreview ErasureReport Receipt",
+        "index": "IndexStatus",
+        "overview": (
+            "Activity FilterChoices ImportedFile ImportedSession MessageMatches Outline Owner ReindexForecast "
+            "TagCount WatchedFile"
+        ),
+        "people": (
+            "Identity IdentityKind PeopleChange PeopleList Person PersonConversation PersonDetails "
+            "PersonProposal PersonSource RecalledMessage"
+        ),
+        "progress": "Histogram MetricsSnapshot OnProgress Progress Stream WatchChange WatchEvent",
+        "records": (
+            "ContactRecord FileReport IngestReport InputProblem MessageRecord OnEmbedded OnFile OnRead "
+            "ParticipantRecord Record SessionRecord StateRecord"
+        ),
+        "search": "Context ContextItem Dropped Filters Hit Hits Layer SessionPart Source SummaryHit WhyNot",
+        "secrets": "SecretMark SecretPolicy SecretScan",
+        "start_page": "RecentSession StartPage Waiting",
+        "statistics": "Anniversary SessionDay Statistics StatisticsRow StatisticsUnit TimelineMonth",
+        "stored": (
+            "Event Fact FactChange FactDecision Importance Message MessageVersion Quote RemovalResult "
+            "SessionInfo SessionPage Summary Window"
+        ),
+        "verification": "ChunkedOtherwise SourceCoverage VerifyReport",
+        "vocabulary": (
+            "LEVELS LOCAL ROLES UNVERIFIED FactKind FactState Fidelity FileStatus HitOrder LayerName Level "
+            "Metadata Mode Role Scope SessionOrder StorageScope TimeOf"
+        ),
+    }.items()
+    for name in names.split()
+}
+"""The module of each name, which is loaded when the name is first used: to make all of these classes takes 50 ms."""
 
 __all__ = [
     "LEVELS",
@@ -248,3 +310,10 @@ __all__ = [
     "Window",
     "document_page",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULE_BY_NAME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULE_BY_NAME[name]}"), name)
+    return value

@@ -1,15 +1,19 @@
 """How fast the screen answers: from a key to its results, and how long its loop stands still, alone and beside an
 ingest.
 
-    python -m tests.bench.screen --home COPY [--seconds 10] [--user me] [--attached]
+    python -m tests.bench.screen --home COPY [--seconds 10] [--user me] [--owner process|screen|daemon]
 
 The home is a copy of one that ``tests.bench.scale`` has built (its ``alone``, 100,000 chunks), tended first: it is
 changed. Words of stored messages are typed at a quick typist's pace; a time counts from a key to the moment at which
 the list holds what was typed by then. A task on the screen's loop wakes every five milliseconds: how much later it
 comes is how long a frame was held up. The terminal is not there (Textual's own headless driver draws every frame).
-With ``--attached`` a daemon owns the home, as ``appliance serve`` does.
+The home's owner is a process of the screen's, as when ``appliance tui`` starts, or the screen's own process, or a
+daemon.
 
-Targets: p95 from a key to results 120 ms; no frame held up for longer than 50 ms beside an ingest.
+On a busy machine a frame is late because other programs run. ``held_up_here`` counts only as much of each delay as this
+process has used of the processor meanwhile, with all of its threads: what the program itself may have to do with it.
+
+Targets: p95 from a key to results 80 ms; no frame held up for longer than 50 ms beside an ingest.
 """
 
 from __future__ import annotations
@@ -20,10 +24,12 @@ import random
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from appliance.paths import find_home
+from appliance.transports import owner_process
 from appliance_tui.app import ApplianceApp
 from appliance_tui.main import memory_opener
 from appliance_tui.screens.search import SearchScreen
@@ -31,7 +37,7 @@ from appliance_tui.widgets.search_line import SearchInput
 from tests.bench import material, measure
 from tests.bench.serving import daemon, exports, relabelled
 
-TARGETS = {"key_to_results_p95_ms": 120.0, "held_up_ms": 50.0}
+TARGETS = {"key_to_results_p95_ms": 80.0, "held_up_ms": 50.0}
 
 BETWEEN = (0.08, 0.2)
 """Seconds between two keys: 60 to 150 words a minute."""
@@ -44,17 +50,22 @@ class Beats:
 
     def __init__(self) -> None:
         self.late: list[float] = []
+        self.late_here: list[float] = []
 
     async def go_on(self) -> None:
         while True:
-            began = time.perf_counter()
+            began, worked = time.perf_counter(), time.process_time()
             await asyncio.sleep(BEAT)
-            self.late.append(time.perf_counter() - began - BEAT)
+            late = time.perf_counter() - began - BEAT
+            self.late.append(late)
+            self.late_here.append(min(late, time.process_time() - worked))
 
     def told(self) -> measure.Document:
-        found = measure.percentiles(self.late)
-        found["above_50_ms"] = sum(late > 0.05 for late in self.late)
-        return found
+        return {"held_up": _delays(self.late), "held_up_here": _delays(self.late_here)}
+
+
+def _delays(late: list[float]) -> measure.Document:
+    return {**measure.percentiles(late), "above_50_ms": sum(one > 0.05 for one in late)}
 
 
 async def typed(app: ApplianceApp, questions: list[str], seconds: float) -> measure.Document:
@@ -86,7 +97,7 @@ async def typed(app: ApplianceApp, questions: list[str], seconds: float) -> meas
             taken.append(time.perf_counter() - began)
     finally:
         task.cancel()
-    return {"key_to_results": measure.percentiles(taken), "held_up": beats.told()}
+    return {"key_to_results": measure.percentiles(taken), **beats.told()}
 
 
 @contextmanager
@@ -116,9 +127,9 @@ def ingesting(home: Path, app: ApplianceApp, user: str) -> Iterator[list[int]]:
         thread.join()
 
 
-async def run(home: Path, user: str, seconds: float) -> measure.Document:
+async def run(home: Path, user: str, seconds: float, on_open: Callable[[], None]) -> measure.Document:
     questions = material.questions(material.texts()[0], 100)
-    app = ApplianceApp(memory_opener(home))
+    app = ApplianceApp(memory_opener(home, on_open))
     app.user = user
     async with app.run_test(size=(120, 40)):
         while not app.status_text:
@@ -132,7 +143,7 @@ async def run(home: Path, user: str, seconds: float) -> measure.Document:
             task = asyncio.create_task(beats.go_on())
             await asyncio.sleep(seconds)  # nobody types: the memory takes the larger steps of a quiet hour
             task.cancel()
-            found["watching_an_ingest"] = {"held_up": beats.told()}
+            found["watching_an_ingest"] = beats.told()
     return found
 
 
@@ -141,15 +152,18 @@ def main() -> None:
     parser.add_argument("--home", type=Path, required=True, help="a copy: it is changed")
     parser.add_argument("--user", default="me", help="whose memory is asked")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long each phase lasts")
-    parser.add_argument("--attached", action="store_true", help="on a daemon's memory")
+    parser.add_argument("--owner", choices=("process", "screen", "daemon"), default="process")
     given = parser.parse_args()
     relabelled(given.home)
     with ExitStack() as stack:
-        if given.attached:
+        wait: Callable[[], None] = lambda: None  # noqa: E731
+        if given.owner == "daemon":
             stack.enter_context(daemon(given.home))
-        found = asyncio.run(run(given.home, given.user, given.seconds))
+        elif given.owner == "process":
+            wait = stack.enter_context(owner_process.running(find_home(given.home), "the benchmark of the screen"))
+        found = asyncio.run(run(given.home, given.user, given.seconds, wait))
     measure.show(
-        {"benchmark": "screen", "machine": measure.machine(), "attached": given.attached, "targets": TARGETS, **found}
+        {"benchmark": "screen", "machine": measure.machine(), "owner": given.owner, "targets": TARGETS, **found}
     )
 
 

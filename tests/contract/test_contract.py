@@ -21,7 +21,6 @@ from appliance.errors import ApplianceError, HomeError, NotFound, StoreError, Us
 from appliance.requests import Request, result_type
 from appliance.resources import Session
 from appliance.server.http.app import QUERY_PATHS
-from appliance.transports import codec
 from appliance.transports.base import Transport
 from appliance.transports.daemon import DaemonTransport
 from appliance.transports.local import LocalTransport
@@ -350,4 +349,7 @@ def test_a_search_over_the_socket_goes_first() -> None:
 
 
 def test_every_request_has_a_name_of_its_own() -> None:
-    assert {kind.name: kind for kind in REQUESTS} == codec.KINDS and len(codec.KINDS) == len(REQUESTS)
+    assert {kind.name: requests.request_named(kind.name) for kind in REQUESTS} == {kind.name: kind for kind in REQUESTS}
+    assert len({kind.name for kind in REQUESTS}) == len(REQUESTS)
+    with pytest.raises(KeyError):
+        requests.request_named("overview.nothing")

@@ -89,7 +89,7 @@ CLIENTS = ("Appliance", "Session", "Watcher", *ATTRIBUTES)
 
 REQUESTS = [
     kind
-    for kind in map(vars(requests).get, requests.__all__)
+    for kind in (getattr(requests, name) for name in requests.__all__)
     if isinstance(kind, type) and kind not in (requests.Request, requests.WatchRequest)
 ]
 """Those of the verbs. What a watcher is sent is its own affair."""

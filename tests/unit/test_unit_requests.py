@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from appliance import Appliance, requests
+from appliance import Appliance, requests, types
 from appliance.requests import Request, result_type
 from appliance.types import OnProgress
 from tests.engines import engine_of
@@ -33,3 +33,12 @@ def test_the_engine_carries_out_every_request_at_its_name(memory: Appliance) -> 
         returned = hints.pop("return")
         assert [*hints.values()] == [kind, OnProgress][: 1 + kind.long_running], kind.name
         assert returned == (type(None) if result_type(kind) is None else result_type(kind)), kind.name
+
+
+@pytest.mark.parametrize("package", [requests, types], ids=["requests", "types"])
+def test_every_public_name_is_loaded_from_its_module(package: Any) -> None:
+    assert set(package.__all__) == set(package._MODULE_BY_NAME)
+    for name in package.__all__:
+        assert getattr(package, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        package.Nothing  # noqa: B018

@@ -23,7 +23,7 @@ def run(
     Args:
         user: whose memory is shown first; the settings' user by default.
         theme: overrides the settings' theme.
-        on_open: called when the first frame is drawn and the memory is about to be opened.
+        on_open: called on a thread when the first frame is drawn and the memory is about to be opened.
         reveal: shows keys, tokens, card numbers and passwords.
 
     Returns:
@@ -70,10 +70,10 @@ def memory_opener(
     collection: looking through it now and then would hold up a frame."""
 
     def open_memory() -> Appliance:
-        on_open()
         from appliance.client import Appliance
 
         try:
+            on_open()  # may wait for another process: the modules are loaded meanwhile
             memory = Appliance.open(root, purpose="appliance tui")
             return memory if reveal else memory.masked()
         finally:

@@ -74,7 +74,6 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
         self._has_looked = False
         self._show_found()
         self._show_instructions("the inbox folder in the home")
-        begin(self, self._load_inbox)
 
     def set_shown(self, shown: bool) -> None:
         """Show or hide the panel. When it is first shown, it looks what lies on this machine: a memory with messages
@@ -84,6 +83,7 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
         self.display = shown
         if shown and not self._has_looked:
             self._has_looked = True
+            begin(self, self._load_inbox)
             begin(self, self._discover, "discover")
 
     def enter(self) -> None:
