@@ -37,7 +37,7 @@ def filled(home: Path, tmp_path: Path) -> Path:
 
 def test_a_file_of_the_selected_message_is_opened(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Path] = []
-    monkeypatch.setattr("appliance_tui.screens.conversation.open_file", lambda path: not opened.append(path))
+    monkeypatch.setattr("appliance_tui.attached_files.open_file", lambda path: not opened.append(path))
 
     async def body() -> None:
         async with shown(filled) as (app, pilot):

@@ -7,7 +7,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -18,13 +17,12 @@ from textual.content import Content
 from textual.widgets import Static
 
 from appliance.errors import NotFound
+from appliance_tui.attached_files import open_attachment
 from appliance_tui.branches import choose_branch
 from appliance_tui.conversation_search import ConversationSearch, FoundBatch, query_search, typed_search
 from appliance_tui.destinations import first_day_since
-from appliance_tui.path_input import open_file
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.selecting import SelectingScreen
-from appliance_tui.throughput import format_bytes
 from appliance_tui.undo import message_pins, toggle_pins
 from appliance_tui.widgets.conversation_layout import ConversationLayout, build_layout, empty_layout
 from appliance_tui.widgets.display_text import day, one_line, pluralize
@@ -38,7 +36,7 @@ from appliance_tui.workers import MemoryChanged, begin, show_errors
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import Attachment, SessionInfo, Summary
+    from appliance.types import SessionInfo, Summary
     from appliance_tui.search_results import SearchResults
 
 SEARCH_BATCH_SIZE = 250
@@ -476,24 +474,9 @@ class ConversationScreen(SelectingScreen):
     @work(exclusive=True, group="attachments")
     async def action_attachments(self) -> None:
         """Open an attachment of the selected message, after a choice if there are several."""
-        if (id := self.transcript.marked_id) is None:
-            return
-        with self.appliance.report_errors():
-            with self.appliance.input_queue.held():
-                files = await self.appliance.memory_worker.run_query(lambda memory: memory.attachments.of_message(id))
-            if not files:
-                self.notify("No file is attached to this message.", timeout=3)
-                return
-            options = [PickerOption("", one_line(file.name), _file_note(file)) for file in files]
-            chosen = await self.app.push_screen_wait(PickerScreen("Open a file", options)) if files[1:] else options[0]
-            if chosen is None:
-                return
-            file = files[next(number for number, option in enumerate(options) if option is chosen)]
-            path = Path(await self.appliance.memory_worker.run_query(lambda memory: memory.attachments.file(file.id)))
-            if open_file(path):
-                self.notify(f"Opened {one_line(file.name)}", timeout=2, markup=False)
-            else:
-                self.notify(one_line(str(path)), title="No program to open files with", markup=False)
+        if (id := self.transcript.marked_id) is not None:
+            with self.appliance.report_errors():
+                await open_attachment(self.appliance, id)
 
     def action_person(self) -> None:
         layout = self.transcript.conversation_layout
@@ -509,11 +492,6 @@ class ConversationScreen(SelectingScreen):
         if self.info is not None:
             with self.appliance.report_errors():
                 await choose_branch(self.appliance, self.info)
-
-
-def _file_note(file: Attachment) -> str:
-    size = "" if file.size is None else f" · {format_bytes(file.size)}"
-    return file.kind + size + ("" if file.path else " · not on this machine")
 
 
 def _find_batch(memory: Appliance, search: ConversationSearch, ids: Sequence[str]) -> FoundBatch:
