@@ -2,11 +2,11 @@
 
     python -m tests.bench.screen_start [--runs 5] [--home DIR --query WORDS] [--attached]
 
-The real program in a terminal of its own: seconds from the start of the process until the line that invites to type is drawn, and
-until the hits of a query that was typed at that moment stand there; by the clock, and the processor time of all threads
-of the process, which other programs hardly change. In turns with ``python -c "import textual.app"``, which is what the
-library itself takes. Without --home on a small home with the model that comes with the program; with --attached a
-daemon owns the home.
+The real program in a terminal of its own: seconds from the start of the process until the line that invites to type is
+drawn, and until the hits of a query that was typed at that moment stand there; by the clock, and the processor time of
+all threads of the process, which other programs hardly change. In turns with ``python -c "import textual.app"``, which
+is what the library itself takes. Without --home on a small home with the model that comes with the program; with
+--attached a daemon owns the home.
 """
 
 from __future__ import annotations
