@@ -2,11 +2,11 @@
 
     python -m tests.bench.screen_start [--runs 5] [--home DIR --query WORDS] [--attached]
 
-The real program in a terminal of its own: seconds from the start of the process until the search line is drawn, and
-until the hits of a query that was typed at that moment stand there; by the clock, and the processor time of all threads
-of the process, which other programs hardly change. In turns with ``python -c "import textual.app"``, which is what the
-library itself takes. Without --home on a small home with the model that comes with the program; with --attached a
-daemon owns the home.
+The real program in a terminal of its own: seconds from the start of the process until the line that invites to type is
+drawn, and until the hits of a query that was typed at that moment stand there; by the clock, and the processor time of
+all threads of the process, which other programs hardly change. In turns with ``python -c "import textual.app"``, which
+is what the library itself takes. Without --home on a small home with the model that comes with the program; with
+--attached a daemon owns the home.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ class Moment:
 def _round(home: str, query: str) -> dict[str, Moment]:
     library = _until([sys.executable, "-c", "import textual.app; input('here')"], [(b"here", b"\n")])[0]
     frame, hits = _until(
-        [sys.executable, "-m", "appliance", "tui", "--home", home], [(b"Search", query.encode()), (b" hits", b"\x11")]
+        [sys.executable, "-m", "appliance", "tui", "--home", home],
+        [(b"Type to search", query.encode()), (b" hits", b"\x11")],
     )
     return {"library": library, "first_frame": frame, "first_hits": hits}
 
