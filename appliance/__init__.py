@@ -112,6 +112,7 @@ if TYPE_CHECKING:
         Quote,
         RecalledMessage,
         Receipt,
+        RecentSession,
         ReindexForecast,
         RemovalResult,
         RestoreReport,
@@ -124,6 +125,7 @@ if TYPE_CHECKING:
         SessionPage,
         Source,
         SourceCoverage,
+        StartPage,
         Statistics,
         StatisticsRow,
         Summary,
@@ -131,6 +133,7 @@ if TYPE_CHECKING:
         TagCount,
         TimelineMonth,
         VerifyReport,
+        Waiting,
         WatchChange,
         WatchedFile,
         WhyNot,
@@ -159,14 +162,14 @@ _LAZY_EXPORTS = {
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
             "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
             "Anniversary Attachment AttachmentPage Discovery DocumentPage FoundHistory "
-            "SessionDay Statistics StatisticsRow TagCount TimelineMonth "
+            "RecentSession SessionDay StartPage Statistics StatisticsRow TagCount TimelineMonth "
             "FilterChoices Histogram Hit Hits Identity Importance ImportedFile ImportedSession IndexStatus "
             "IngestReport InputProblem KnownBackups "
             "Layer LostPart Message MessageMatches MessageVersion MetricsSnapshot Outline Owner PeopleChange "
             "PeopleList Person PersonConversation "
             "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
             "RemovalResult RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source "
-            "SourceCoverage Summary SummaryHit VerifyReport WatchChange WatchedFile WhyNot Window"
+            "SourceCoverage Summary SummaryHit VerifyReport Waiting WatchChange WatchedFile WhyNot Window"
         ),
     }.items()
     for name in names.split()
@@ -255,6 +258,7 @@ __all__ = [
     "Quote",
     "RecalledMessage",
     "Receipt",
+    "RecentSession",
     "ReindexForecast",
     "RemovalResult",
     "RestoreReport",
@@ -271,6 +275,7 @@ __all__ = [
     "Settings",
     "Source",
     "SourceCoverage",
+    "StartPage",
     "Statistics",
     "StatisticsRow",
     "StoreCorrupt",
@@ -283,6 +288,7 @@ __all__ = [
     "TimelineMonth",
     "UsageError",
     "VerifyReport",
+    "Waiting",
     "WatchChange",
     "WatchedFile",
     "Watcher",
