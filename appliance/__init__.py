@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         ErasureReport,
         Event,
         Fact,
+        FactChange,
         FileReport,
         FilterChoices,
         FoundHistory,
@@ -160,7 +161,7 @@ _LAZY_EXPORTS = {
         "subscriptions": "Events Watcher",
         "types": (
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
-            "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FileReport "
+            "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FactChange FileReport "
             "Anniversary Attachment AttachmentPage Discovery DocumentPage FoundHistory "
             "RecentSession SessionDay StartPage Statistics StatisticsRow TagCount TimelineMonth "
             "FilterChoices Histogram Hit Hits Identity Importance ImportedFile ImportedSession IndexStatus "
@@ -210,6 +211,7 @@ __all__ = [
     "Event",
     "Events",
     "Fact",
+    "FactChange",
     "Facts",
     "FileReport",
     "FilterChoices",
