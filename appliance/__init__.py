@@ -161,8 +161,8 @@ _LAZY_EXPORTS = {
         "subscriptions": "Events Watcher",
         "types": (
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
-            "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FactChange FileReport "
-            "Anniversary Attachment AttachmentPage Discovery DocumentPage FoundHistory "
+            "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FactChange "
+            "FileReport Anniversary Attachment AttachmentPage Discovery DocumentPage FoundHistory "
             "RecentSession SessionDay StartPage Statistics StatisticsRow TagCount TimelineMonth "
             "FilterChoices Histogram Hit Hits Identity Importance ImportedFile ImportedSession IndexStatus "
             "IngestReport InputProblem KnownBackups "
