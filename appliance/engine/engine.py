@@ -24,6 +24,7 @@ from appliance.engine.index_service import IndexService
 from appliance.engine.model_cache import ModelCache
 from appliance.engine.verification import verify
 from appliance.errors import StoreCorrupt
+from appliance.languages import temporal
 from appliance.retrieval import pipeline as retrieval
 from appliance.retrieval import search_query
 from appliance.retrieval.weights import profiles
@@ -481,7 +482,7 @@ class Engine:
     def warm_up(self, request: r.WarmUpRequest) -> None:
         """See ``WarmUpRequest``."""
         with self._index_service.search_resources(dense=True):
-            pass
+            temporal.prepare()
 
     def metrics(self, request: r.MetricsRequest) -> MetricsSnapshot:
         """See ``MetricsRequest``."""
