@@ -158,7 +158,9 @@ def test_a_fact_that_would_still_say_it_is_listed_with_its_words(memory: Applian
     run(memory, (talk[0],), body)
 
 
-@pytest.mark.parametrize("typed", ["", "y", "1", "02", "2 messages"])
+@pytest.mark.parametrize(
+    "typed", ["", "02", *(pytest.param(one, marks=pytest.mark.slow) for one in ("y", "1", "2 messages"))]
+)
 def test_nothing_but_the_number_is_a_yes(memory: Appliance, talk: list[str], typed: str) -> None:
     async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         await until(pilot, lambda: asks(screen))

@@ -218,7 +218,7 @@ def test_a_preview_changes_nothing(settled: Path, tmp_path: Path) -> None:
     run(body())
 
 
-@pytest.mark.parametrize("keys", [("f1",), ("f5",), ("f6",)])
+@pytest.mark.parametrize("keys", [("f1",), *(pytest.param((key,), marks=pytest.mark.slow) for key in ("f5", "f6"))])
 def test_a_dropped_path_is_offered_on_any_screen(settled: Path, tmp_path: Path, keys: tuple[str, ...]) -> None:
     file = chat(tmp_path / "a chat of mine.jsonl", "the badger digs")
 

@@ -265,7 +265,7 @@ def test_a_megabyte_is_never_drawn_at_once(deep: Path) -> None:
     run(body)
 
 
-@pytest.mark.parametrize("estimate", [2, 37])
+@pytest.mark.parametrize("estimate", [2, pytest.param(37, marks=pytest.mark.slow)])
 def test_what_is_on_the_screen_stays_when_heights_are_corrected(
     filled: Path, monkeypatch: pytest.MonkeyPatch, estimate: int
 ) -> None:

@@ -73,7 +73,7 @@ def run(body: Awaitable[None]) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("theme", ["dark", "plain"])
+@pytest.mark.parametrize("theme", ["dark", pytest.param("plain", marks=pytest.mark.slow)])
 def test_all_is_there_and_within_the_screen(filled: Path, size: tuple[int, int], theme: str) -> None:
     async def body() -> None:
         async with shown(filled, size, theme) as (app, pilot):
