@@ -33,7 +33,7 @@ from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.fair_lock import FairLock
 from appliance.runtime.metrics import Metrics
 from appliance.settings import Settings
-from appliance.store import archive, chunks, generation_states, generations, lexical, variants
+from appliance.store import archive, chunks, generation_states, generations, lexical, outbox, variants
 from appliance.store.database import Database
 from appliance.store.generation_states import Generation
 from appliance.store.generations import DerivedStores
@@ -151,6 +151,19 @@ class IndexService:
         would not end while messages are added steadily. Queries go first, see ``AdmissionControl``. What an embedding
         API can't embed now goes on waiting; with ``require_all`` that is an EmbeddingApiError."""
         return self._drain(lambda: True, progress, only_present=True, require_all=require_all)
+
+    def _drain_embedded(self, progress: OnEmbedded) -> None:
+        """Index what waits and has its vector, after the index was made anew. A long backlog without vectors goes on
+        waiting: to embed it may take hours, and an erasure does not need it."""
+        found, db = self.serving.current(), self._database.read()
+        if found is None or outbox.count_without_vectors(db, found.id, MAX_CATCH_UP_CHUNKS + 1) <= MAX_CATCH_UP_CHUNKS:
+            self.drain(progress)
+            return
+        with self._drain_turn():
+            if (stores := self.serving.open()) is not None:
+                context = self._background_context(stores, self._models.for_generation(stores.generation))
+                self._unoptimized_points += indexer.put_embedded(context)
+                stores.make_private()
 
     def drain_if_possible(self, progress: OnEmbedded = lambda done, pending: None) -> int:
         """The same, for as long as the server of the index answers: what waits is indexed later."""
@@ -373,12 +386,15 @@ class IndexService:
         return done
 
     def _build_beside(self, generation: Generation, progress: OnEmbedded) -> None:
-        """Build the index of a generation while the present one serves, and put it in its place."""
+        """Build the index of a generation while the present one serves, and put it in its place. What it still lacks is
+        queued. Called within ``_without_drains``."""
         built = index_build.build(self._home, self._database, generation, progress)
         with self.exclusive(), self.serving.closed():
             if built is None:
                 self.serving.remove_index(generation)
             else:
+                with self._database.write() as tx:
+                    index_build.queue_missing(tx, generation, built)
                 index_build.replace_index(self._home, generation)
                 self._built_points = built
 
@@ -398,29 +414,40 @@ class IndexService:
     def expunge(self, progress: OnEmbedded, on_wait: Callable[[str], None] = lambda waits_for: None) -> int:
         """Erase from ledger, index and full text what the database no longer has, and compact the database.
 
-        If it is interrupted, the memory still works, and it can be repeated. ``on_wait`` is called with what it waits
-        for, if that takes long.
+        The engine of an embedded index keeps deleted points in its files, so the index is made anew. A large one serves
+        until the new one takes its place. If it is interrupted, the memory still works, and it can be repeated.
+        ``on_wait`` is called with what it waits for, if that takes long.
 
         Returns:
             The number of erased vectors.
         """
         archive.rewrite_all_retired_frames(self._database)
-        with self._changes.turn(on_wait), self.exclusive(), self.serving.closed():
-            found = self.serving.current()
-            with self._database.write() as tx:
-                chunks.delete_orphaned_embeddings(tx)
-                lexical.optimize(tx)
-            erased, is_on_server = self._changes.erase_orphaned_vectors(), bool(self.serving.location.server)
-            if found is not None:
-                erased += generations.erase_orphaned_vectors(self._home, self._database, found)
-                if is_on_server:  # ``server_erasure.erase_points`` does the rest, once the server answers
-                    server_erasure.erase_local_traces(self._home, self._database, found)
-                else:
-                    generations.remove_index_for_rebuild(self._home, self._database, found)
-                    with self._database.write() as tx:
-                        chunks.requeue_all(tx, found.id)
-        if not is_on_server:
-            self.drain(progress)
+        with self._changes.turn(on_wait), self._without_drains():
+            with self.exclusive(), self.serving.closed():
+                found = self.serving.current()
+                with self._database.write() as tx:
+                    chunks.delete_orphaned_embeddings(tx)
+                    lexical.optimize(tx)
+                erased = self._changes.erase_orphaned_vectors()
+                is_built_beside = False
+                if found is not None:
+                    erased += generations.erase_orphaned_vectors(self._home, self._database, found)
+                    is_built_beside = self._is_embedded and index_build.is_worthwhile(
+                        self._home, self._database, found, index_build.MIN_CHUNKS_TO_GO_ON_SERVING
+                    )
+                    if not self._is_embedded:  # ``server_erasure.erase_points`` does the rest, once the server answers
+                        server_erasure.erase_local_traces(self._home, self._database, found)
+                    elif not is_built_beside:
+                        generations.remove_index_for_rebuild(self._home, self._database, found)
+                        with self._database.write() as tx:
+                            chunks.requeue_all(tx, found.id)
+            if found is not None and is_built_beside:
+                self._build_beside(found, progress)
+        if self._is_embedded:
+            try:
+                self._drain_embedded(progress)
+            finally:
+                self._built_points = BuiltPoints()
             with self.serving.lease() as stores:
                 archiver.erase_traces(self._database, stores)
         with self.exclusive():

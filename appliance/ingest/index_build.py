@@ -13,6 +13,7 @@ import itertools
 import math
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -29,14 +30,18 @@ from numpy.typing import NDArray
 from appliance.ingest.segment_worker import KEYS_SUFFIX, SegmentPlan
 from appliance.paths import FOLDER_MODE, Home, sync_folder
 from appliance.runtime.address_space import available_bytes
-from appliance.store import chunks, generations
+from appliance.store import chunks, generations, point_ids
 from appliance.store.database import Database
 from appliance.store.generation_states import Generation
 from appliance.store.index import bulk, preallocation
 from appliance.store.room import free_bytes
+from appliance.store.sql import JSON_KEYS_SQL, json_keys
 
 MIN_CHUNKS = 20_000
 """With fewer, starting processes saves little: 20,000 points are put one batch after another in some ten seconds."""
+
+MIN_CHUNKS_TO_GO_ON_SERVING = 2_000
+"""The same where the alternative is an empty index: fewer chunks are put in a second, in which words find them."""
 
 SEGMENT_POINTS, MAX_SEGMENT_POINTS, FEWEST_SEGMENTS = 50_000, 250_000, 6
 """The points of a segment: so many that six segments are enough, as the engine merges the smallest beyond eight when it
@@ -63,13 +68,13 @@ class BuiltPoints:
         return place < len(self.keys) and int(self.keys[place]) == chunk
 
 
-def is_worthwhile(home: Home, database: Database, generation: Generation) -> bool:
-    """Whether the index of a generation is large enough to be built in processes of their own, and there is room and
-    memory for that beside the present one."""
+def is_worthwhile(home: Home, database: Database, generation: Generation, min_chunks: int | None = None) -> bool:
+    """Whether the index of a generation is large enough to be built in processes of their own (by default from
+    ``MIN_CHUNKS`` on), and there is room and memory for that beside the present one."""
     if getattr(sys, "frozen", False) or available_bytes() is not None:
         return False
     count = chunks.count(database.read(), generation.id)
-    if count < MIN_CHUNKS or not _process_count(count, generation.dimension):
+    if count < (MIN_CHUNKS if min_chunks is None else min_chunks) or not _process_count(count, generation.dimension):
         return False
     needed = 2 * preallocation.upsert_log_bytes(count, generation.dimension, 0)
     return free_bytes(home.index) > needed + preallocation.creating_bytes(home.index)
@@ -109,6 +114,14 @@ def build(
         discard(home, generation)
         raise
     return BuiltPoints(ticket, built)
+
+
+def queue_missing(tx: sqlite3.Connection, generation: Generation, built: BuiltPoints) -> None:
+    """Queue what a built index lacks: the chunks of summaries, and those of messages without a sound vector."""
+    chunks.requeue_summaries(tx, generation.id)
+    missing = list(point_ids.missing(tx, generation.id, built.keys.tolist()))
+    query = f"SELECT DISTINCT message_id FROM chunk WHERE id IN {JSON_KEYS_SQL}"
+    chunks.requeue(tx, [key for (key,) in tx.execute(query, (json_keys(missing),))])
 
 
 def replace_index(home: Home, generation: Generation) -> None:

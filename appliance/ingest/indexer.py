@@ -153,14 +153,15 @@ def index_batch(context: IndexingContext, up_to_ticket: int = chunks.MAX_TICKET)
 
 
 def put_embedded(context: IndexingContext, up_to_ticket: int = chunks.MAX_TICKET) -> int:
-    """Put the chunks of messages that have a vector already, while an embedding API does not answer; returns their
-    number."""
+    """Put the chunks that have a vector already, while the others have to wait; returns their number."""
     put, db = 0, context.database.read()
     if not chunks.count_ledger_rows(db, context.generation):
         return put  # it need not be looked for in a large outbox
     with suppress(EmbeddingApiError):  # a vector is damaged
         while found := outbox.messages_with_vectors(db, context.generation, EMBEDDED_MESSAGES, up_to_ticket):
             put += put_chunks(context, BATCH_CHUNKS, up_to_ticket, found)
+        while count := _put_summary_chunks(context, BATCH_CHUNKS, up_to_ticket, only_embedded=True):
+            put += count
     return put
 
 
@@ -222,10 +223,12 @@ def _next_puts(
     return found
 
 
-def _put_summary_chunks(context: IndexingContext, limit: int, up_to_ticket: int) -> int:
+def _put_summary_chunks(context: IndexingContext, limit: int, up_to_ticket: int, *, only_embedded: bool = False) -> int:
     """Put up to ``limit`` chunks of summaries; returns their number."""
     pending: Sequence[PendingSummaryChunk]
-    pending = summary_chunks.next_puts(context.database.read(), context.generation, limit, up_to_ticket)
+    pending = summary_chunks.next_puts(
+        context.database.read(), context.generation, limit, up_to_ticket, only_embedded=only_embedded
+    )
     if not pending:
         return 0
     context.index.require_ready()

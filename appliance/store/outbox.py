@@ -23,6 +23,16 @@ def messages_with_vectors(db: sqlite3.Connection, generation: int, limit: int, u
     return [key for (key,) in rows]
 
 
+def count_without_vectors(db: sqlite3.Connection, generation: int, maximum: int) -> int:
+    """Return the number of waiting chunks of messages that have no vector, counting no further than ``maximum``."""
+    return fetch_int(
+        db,
+        "SELECT count(*) FROM (SELECT 1 FROM outbox o JOIN chunk c ON c.id = o.chunk_id"
+        f" WHERE o.generation = ? AND o.work = 'put' AND o.chunk_id < ? AND {_LACKING_SQL} LIMIT ?)",
+        (generation, SUMMARY_POINTS, maximum),
+    )
+
+
 def split(
     tx: sqlite3.Connection, generation: int, spans_by_chunk: Sequence[tuple[PendingChunk, Sequence[ChunkSpan]]]
 ) -> None:

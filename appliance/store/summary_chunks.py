@@ -103,15 +103,20 @@ def is_any_message_chunk_pending(db: sqlite3.Connection) -> bool:
 
 
 def next_puts(
-    db: sqlite3.Connection, generation: int, limit: int, up_to_ticket: int = MAX_TICKET
+    db: sqlite3.Connection, generation: int, limit: int, up_to_ticket: int = MAX_TICKET, *, only_embedded: bool = False
 ) -> list[PendingSummaryChunk]:
     """Return up to ``limit`` chunks to put next, latest first, with everything that their points need; only those
-    queued up to a ticket."""
+    queued up to a ticket, and with ``only_embedded`` only those that have their vector."""
+    embedded = (
+        " AND EXISTS (SELECT 1 FROM summary_chunk k JOIN embedding e ON e.generation = ?1 AND e.digest = k.digest"
+        " WHERE k.id = chunk_id - ?2)"
+    )
     return _with_point_fields(
         db,
         generation,
         "SELECT ticket, chunk_id, priority FROM outbox WHERE generation = ?1 AND work = 'put'"
-        " AND chunk_id >= ?2 AND +ticket <= ?4 ORDER BY priority DESC, chunk_id LIMIT ?3",
+        f" AND chunk_id >= ?2 AND +ticket <= ?4{embedded if only_embedded else ''}"
+        " ORDER BY priority DESC, chunk_id LIMIT ?3",
         (limit, up_to_ticket),
     )
 
