@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
@@ -13,7 +13,7 @@ from pathlib import Path
 from appliance import requests as r
 from appliance.engine import embedding_api
 from appliance.engine.index_service import ALL_STORED, IndexService
-from appliance.errors import DiskFull
+from appliance.errors import DiskFull, UsageError
 from appliance.ingest import documents, pipeline
 from appliance.ingest.batches import FileTally
 from appliance.ingest.following import FollowedLogs
@@ -149,6 +149,7 @@ class Ingestion:
         """See ``IngestRequest``; ``scope`` is whose memory it means."""
         began = time.perf_counter()
         given = absolute_paths(request.source)  # a source is named so, and the report as the caller did
+        self._check_sources(given)
         context = self.ingest_context(
             scope,
             keep_owners=request.user_id is None and not request.namespace,
@@ -178,6 +179,18 @@ class Ingestion:
             pending_reason=embedding_api.pending_reason(self._index_service),
             stopped=stopped,
         )
+
+    def _check_sources(self, given: Mapping[Path, str]) -> None:
+        """Refuse the files and folders of the home; its inbox is there to be read.
+
+        Raises:
+            UsageError: One of them is given.
+        """
+        own = {place.resolve() for place in self._home.locations().values()} - {self._home.inbox.resolve()}
+        for path, named in given.items():
+            if path.resolve() in own:
+                hint = "Name exports or folders of exports. 'appliance recover' reads a damaged memory."
+                raise UsageError("That is the memory itself; nothing was imported.", where=named, hint=hint)
 
     def _embed(self, on_progress: OnProgress) -> tuple[int, str]:
         """Embed what waits. Returns how many chunks were embedded, and why it ended early if the disk has no room."""

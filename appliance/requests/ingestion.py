@@ -35,7 +35,7 @@ class IngestRequest(Request[IngestReport]):
 
     Raises:
         ModelUnavailable: The embedding model can't be loaded. Nothing was read.
-        UsageError: There is no such format.
+        UsageError: There is no such format, or a path is the memory itself.
     """
 
     name: ClassVar[str] = "ingest"

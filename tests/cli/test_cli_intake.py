@@ -221,3 +221,9 @@ def test_status_names_a_full_disk_and_counts_files_that_were_not_read(
     assert shape["health"] == "1 file was not read completely" and shape["files"]["troubles"]
     monkeypatch.setattr("appliance.memory.status.free_bytes", lambda folder: 1_200_000)
     assert f"the disk of {filled} is full: 1.2 MB are free" in run("status").stdout
+
+
+def test_the_memory_itself_is_not_imported(run: Run, kept: Path) -> None:
+    for path in (kept, kept / "recall.db", kept / "."):
+        result = run("ingest", path, "--dry-run")
+        assert result.exit_code == 2 and "That is the memory itself" in result.stderr
