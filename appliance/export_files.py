@@ -37,6 +37,20 @@ FORMATS: Mapping[str, ExportFormat] = {
 """The formats by name. JSONL can be ingested again; the others are for reading."""
 
 
+def format_of(file: str) -> str:
+    """The name of the format in which a file is written if none is named: that of its suffix, else JSONL."""
+    suffix = Path(file).suffix.lower()
+    return _FORMATS_BY_SUFFIX.get(suffix, "jsonl")
+
+
+_FORMATS_BY_SUFFIX = {
+    **{format.suffix: format.name for format in FORMATS.values()},
+    ".json": "jsonl",
+    ".htm": "html",
+    ".markdown": "markdown",
+}
+
+
 def export_chunks(
     memory: Appliance, format: str, user_id: str | None, *, ids: Sequence[str] = (), state: bool = False
 ) -> Iterator[bytes]:

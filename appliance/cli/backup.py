@@ -69,13 +69,15 @@ def make(
     ] = None,
     passphrase_file: PassphraseFile = None,
     identity: Identity = None,
+    force: Annotated[bool, flag("--force", "Replace the file if it exists.")] = False,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
     """Back up the memory while it is in use.
 
-    Into a folder with earlier backups, only what has changed since is written. A file holds one backup. Index, logs and
-    the exports in the inbox are left out: the index is made again from the vectors, which are in the backup.
+    Into a folder with earlier backups, only what has changed since is written. A file holds one backup, and an
+    existing one is replaced only with --force. Index, logs and the exports in the inbox are left out: the index is made
+    again from the vectors, which are in the backup.
 
     The passphrase is that in APPLIANCE_BACKUP_PASSPHRASE, or in --passphrase-file, or asked for. Once a folder is
     encrypted, more backups into it need neither passphrase nor key, except with --keep.
@@ -86,6 +88,9 @@ def make(
       appliance backup /media/usb/memory --keep 7d4w12m
       appliance backup ~/memory-2026.backup --encrypt --json
     """  # fmt: skip
+    if not force and Path(target).expanduser().is_file():
+        hint = "Name another file, a folder, which keeps every backup, or replace the file with --force."
+        raise UsageError("The file exists; nothing was backed up.", where=output.display_path(target), hint=hint)
     passphrase = _passphrase_to_write(target, encrypt, keep is not None and identity is None, passphrase_file)
     with options.open_existing(home, "backup") as memory, output.step_progress() as step:
         report = memory.backups.make(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +14,9 @@ from appliance import export_files
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
 from appliance.errors import UsageError
+
+_ID = re.compile(r"[sm]\d+")
+"""The id of a conversation or a message."""
 
 
 def show(
@@ -79,13 +83,13 @@ def export(
         list[str] | None, argument("[ID]…", "Only these conversations (s12) and messages (m345). Default: everything.")
     ] = None,
     format: Annotated[
-        str,
-        typer.Option(
+        str | None,
+        option(
             "--format",
-            metavar="jsonl|markdown|html",
-            help="jsonl can be ingested again; markdown and html are for reading.",
+            "jsonl|markdown|html",
+            "jsonl can be ingested again; markdown and html are for reading. Default: by the suffix, else jsonl.",
         ),
-    ] = "jsonl",
+    ] = None,
     user: Annotated[str | None, option("--user", "U", "Export only this user's messages. Default: all users.")] = None,
     mask_secrets: Annotated[
         bool, flag("--mask-secrets", "Hide keys, tokens, card numbers and passwords, as for an assistant.")
@@ -106,11 +110,16 @@ def export(
     \b
     Examples:
       appliance export memory.jsonl
-      appliance export memory.md --format markdown --user ana
+      appliance export memory.md --user ana
       appliance export - --messages-only | jq -r .content
-      appliance export trip.html s12 m345 --format html
+      appliance export trip.html s12 m345
     """
 
+    if _ID.fullmatch(file):
+        hint = f"Name the file first: 'appliance export {file}.jsonl {file}'. './{file}' is a file of this name."
+        raise UsageError(f"{file} is an id and no file; nothing was exported.", hint=hint)
+    if format is None:
+        format = export_files.format_of(file)
     if format not in export_files.FORMATS:
         raise UsageError(f"There is no format {format!r}.", hint=f"Use {', '.join(export_files.FORMATS)}.")
     if file == "-" and json:

@@ -102,3 +102,12 @@ def test_without_a_folder_it_says_what_is_missing(run: Run, kept: Path) -> None:
     assert (
         done.exit_code == 2 and "Missing argument 'FOLDER|FILE'" in done.output and "backup make --help" in done.output
     )
+
+
+def test_the_only_backup_in_a_file_is_replaced_only_when_told(run: Run, kept: Path, tmp_path: Path) -> None:
+    target = tmp_path / "one.backup"
+    assert run("backup", target).exit_code == 0
+    before = target.read_bytes()
+    refused = run("backup", target)
+    assert refused.exit_code == 2 and "--force" in refused.stderr and target.read_bytes() == before
+    assert run("backup", target, "--force").exit_code == 0 and target.read_bytes() != before

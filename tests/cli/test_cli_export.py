@@ -64,3 +64,21 @@ def test_a_page_has_the_messages_and_no_way_out(run: Run, tmp_path: Path) -> Non
     attributes = {name for _, given in page.tags for name in given}
     assert attributes <= {"charset", "http-equiv", "content", "name", "class", "dir"}
     assert "default-src 'none'" in text and "url(" not in text and text.endswith("</html>\n")
+
+
+def test_the_suffix_says_the_format(run: Run, kept: Path, tmp_path: Path) -> None:
+    for name, begins in (("a.html", "<!"), ("b.HTM", "<!"), ("c.md", "#"), ("d.json", "{"), ("e", "{")):
+        assert run("export", tmp_path / name, "s1").exit_code == 0
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(begins), name
+    run("export", tmp_path / "f.html", "s1", "--format", "jsonl")
+    assert (tmp_path / "f.html").read_text(encoding="utf-8").startswith("{")
+
+
+def test_an_id_in_the_place_of_the_file_is_refused(
+    run: Run, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("export", "s1")
+    assert result.exit_code == 2 and "appliance export s1.jsonl s1" in result.stderr
+    assert not list(tmp_path.glob("s1*"))
+    assert run("export", "./s1", "s1").exit_code == 0 and (tmp_path / "s1").is_file()
