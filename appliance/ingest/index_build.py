@@ -73,7 +73,7 @@ def is_worthwhile(home: Home, database: Database, generation: Generation, min_ch
     ``MIN_CHUNKS`` on), and there is room and memory for that beside the present one."""
     if getattr(sys, "frozen", False) or available_bytes() is not None:
         return False
-    count = chunks.count(database.read(), generation.id)
+    count = _count_points(database.read(), generation)
     if count < (MIN_CHUNKS if min_chunks is None else min_chunks) or not _process_count(count, generation.dimension):
         return False
     needed = 2 * preallocation.upsert_log_bytes(count, generation.dimension, 0)
@@ -100,7 +100,7 @@ def build(
     # What a process of a killed build still writes must not come into this one.
     parts = Path(tempfile.mkdtemp(dir=folder))
     db = database.read()
-    ticket, total = chunks.newest_ticket(db), chunks.count(db, generation.id)
+    ticket, total = chunks.newest_ticket(db), _count_points(db, generation)
     keys = np.array(chunks.messages_by_scope(db, generation.id), np.int64)
     np.save(parts / "messages.npy", keys)
     plans = list(_plans(home, database, generation, parts, len(keys), segment_count(total)))
@@ -148,6 +148,11 @@ def discard_leftovers(home: Home) -> None:
 
 def built_path(home: Home, generation: Generation) -> Path:
     return home.index / f"g{generation.id}.built"
+
+
+def _count_points(db: sqlite3.Connection, generation: Generation) -> int:
+    """How many chunks of messages have a point, now or later."""
+    return chunks.count(db, generation.id) - chunks.count_archived(db, generation.id)
 
 
 def segment_count(points: int) -> int:

@@ -384,12 +384,13 @@ def with_point_fields(db: sqlite3.Connection, generation: int, messages: Collect
 
 
 def messages_by_scope(db: sqlite3.Connection, generation: int) -> list[int]:
-    """Return the messages that have chunks in a generation, those of a user and namespace together."""
+    """Return the messages that have points in a generation's index, those of a user and namespace together."""
     return [
         key
         for (key,) in db.execute(
             "SELECT m.id FROM message m JOIN session s ON s.id = m.session_id"
             " WHERE EXISTS (SELECT 1 FROM chunk c WHERE c.message_id = m.id AND c.generation = ?)"
+            " AND NOT EXISTS (SELECT 1 FROM archived a WHERE a.message_id = m.id)"
             " ORDER BY s.user_id, s.namespace, m.id",
             (generation,),
         )
