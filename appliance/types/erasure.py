@@ -27,11 +27,11 @@ class ErasurePreview:
     are among ``named_facts``, which have the words themselves. ``all_of`` is the scope if its whole memory would
     be erased. ``found_in`` are the places where words were looked for, with the number of messages that each leads
     to, and ``found_elsewhere`` the messages that don't have them in their text, with these places. ``found_alone``
-    counts what is found in such a place without any message: facts, and sessions by their titles and metadata. ``echoes`` would
-    stay and still say it; with echoes, they are among what is erased, and ``summaries`` too. ``contacts`` are entries
-    of address books, each with the file that holds it, by store keys. If an author was named, ``authors`` are the names
-    under which the messages were written ("" for none), with their numbers, and ``notes`` say whose a name may be that
-    no author has."""
+    counts what is found in such a place without any message: facts, and sessions by their titles and metadata.
+    ``echoes`` would stay and still say it; with echoes, they are among what is erased, and ``summaries`` too.
+    ``contacts`` are entries of address books, each with the file that holds it, by store keys. If an author was named,
+    ``authors`` are the names under which the messages were written ("" for none), with their numbers, and ``notes`` say
+    whose a name may be that no author has."""
 
     messages: tuple[int, ...]
     sessions: tuple[int, ...]

@@ -82,6 +82,13 @@ def test_a_folder_that_is_not_there(run: Run, tmp_path: Path) -> None:
     assert done.exit_code != 0 and "There is no such folder" in done.stderr
 
 
+def test_a_folder_that_may_not_be_read(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder)
+    for arguments in ((folder, "--once"), ("add", folder)):
+        done = run("watch", *arguments)
+        assert done.exit_code == 3 and f"{folder}: It can't be read: permission denied." in done.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -177,7 +177,10 @@ class PeopleService:
         db, scope = self._read_up_to_date(), self._scope(request.user_id, request.namespace)
         person = self._find(db, scope, request.person)
         if not request.identities:
-            raise UsageError("Name what is not this person's.", hint="'appliance people show PERSON' lists the identities of a person.")
+            raise UsageError(
+                "Name what is not this person's.",
+                hint="'appliance people show PERSON' lists the identities of a person.",
+            )
         parted = {node for one in request.identities for node in _matching_nodes(person, one)}
         if not parted:  # by the ids of people who were merged into this one
             keys = {store.person_key(one) for one in request.identities} - {None, person.key}
