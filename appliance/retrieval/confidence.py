@@ -25,7 +25,7 @@ from appliance.retrieval.features import asks_for_time_alone
 from appliance.retrieval.ranking import Ranking
 from appliance.retrieval.repetition import asks
 from appliance.retrieval.resources import ParsedQuery, SearchResources
-from appliance.retrieval.time_ranges import unambiguous, within
+from appliance.retrieval.time_ranges import definite, within
 from appliance.store import chunks, lexical, literals, messages
 from appliance.store.index import sparse
 from appliance.store.scripts import fold_digits
@@ -179,8 +179,8 @@ def _missing_logit(
         wants_verbatim = lexical.phrases(text) or literals.find_literals(text, times)
         logit += MISSING_PHRASE_LOGIT if wants_verbatim else 0.0
     is_time_alone = asks_for_time_alone(parsed, candidates)
-    # The messages of a time that may be of any year are not all candidates.
-    certain = unambiguous(parsed.times)
+    # The messages of a month that may be of any year are not all candidates.
+    certain = definite(parsed.times)
     wanted = within(certain, candidates.times)
     if is_time_alone and parsed.words_beside_times:
         wanted = wanted * ranking.values["author"]

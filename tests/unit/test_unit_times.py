@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from appliance.errors import UsageError
 from appliance.languages.periods import MAX_EXPRESSIONS, read_period
-from appliance.retrieval.time_ranges import EARLIER_WEIGHT, closeness, find_time_ranges
+from appliance.retrieval.time_ranges import (
+    EARLIER_WEIGHT,
+    TimeRange,
+    closeness,
+    definite,
+    find_time_ranges,
+    look_up,
+    period_match,
+)
 from appliance.timestamps import parse_as_of, parse_bound
 
 SUNDAY = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
@@ -245,6 +253,21 @@ def test_a_time_by_another_name_is_understood(question: str, first: str, after: 
 def test_a_day_without_its_year_may_be_any_years(question: str, day: str) -> None:
     found = [first for first, _ in days(question)]
     assert {f"2022-{day}", f"2025-{day}"} <= set(found) and {first[5:] for first in found} == {day}
+
+
+def test_a_day_of_any_year_is_looked_up_in_the_latest_years_that_have_messages() -> None:
+    asked: list[int] = []
+
+    def has_messages(one: TimeRange) -> bool:
+        asked.append(datetime.fromtimestamp(one.start / 1e6, UTC).year)
+        return asked[-1] % 2 == 0
+
+    found = look_up(find_time_ranges("on 8 May or in March or yesterday", SUNDAY), has_messages)
+    assert asked == [2027, 2026, 2025, 2024, 2023, 2022, 2021, 2020]
+    assert [one.words for one in definite(found)] == ["8 May"] * 32 + ["yesterday"]
+    times = np.array([datetime(year, 5, 8, 12, tzinfo=UTC).timestamp() * 1e6 for year in (2026, 2024, 2010)])
+    first, second, beyond = period_match(found, times).tolist()
+    assert first == 1.0 > second > beyond > 0.0
 
 
 @pytest.mark.parametrize(
