@@ -174,7 +174,8 @@ def _missing_logit(
 ) -> float:
     """What it counts that no message has what the query wants letter by letter, or is from a time that it names."""
     logit = 0.0
-    text, times = parsed.query.text, [time_range.words for time_range in parsed.times]
+    text = parsed.query.text
+    times = _named_times(parsed)
     if "quoted" in parsed.query.legs and not candidates.quote_matches:
         wants_verbatim = lexical.phrases(text) or literals.find_literals(text, times)
         logit += MISSING_PHRASE_LOGIT if wants_verbatim else 0.0
@@ -184,10 +185,15 @@ def _missing_logit(
     wanted = within(certain, candidates.times)
     if is_time_alone and parsed.words_beside_times:
         wanted = wanted * ranking.values["author"]
-    if certain and not wanted.any():
+    if (certain or (parsed.impossible_dates and not parsed.times)) and not wanted.any():
         is_mentioned = not is_time_alone or _mention_time(resources, candidates.messages[rows].tolist(), times)
         logit += MISSING_TIME_LOGIT if is_mentioned else -2 * MAX_LOGIT
     return logit
+
+
+def _named_times(parsed: ParsedQuery) -> Sequence[str]:
+    """The words that name times, those of impossible dates too."""
+    return [*(time_range.words for time_range in parsed.times), *parsed.impossible_dates]
 
 
 def _mention_time(resources: SearchResources, keys: Sequence[int], times: Sequence[str]) -> bool:
@@ -306,7 +312,7 @@ def content_words(parsed: ParsedQuery) -> Sequence[str]:
     """The words without the function words of their language and without those that name a time, if there are
     others."""
     language = max(LANGUAGES, key=lambda one: sum(word in one.function_words for word in parsed.words))
-    timed = {word for time_range in parsed.times for word in lexical.query_words(time_range.words)}
+    timed = {word for words in _named_times(parsed) for word in lexical.query_words(words)}
     for left_out in (language.function_words | timed, language.function_words):
         if words := [word for word in parsed.words if word not in left_out]:
             return words

@@ -111,7 +111,7 @@ def _in_period(parsed: ParsedQuery, candidates: Candidates, named: Column) -> Co
 def asks_for_time_alone(parsed: ParsedQuery, candidates: Candidates) -> bool:
     """Whether a query names a time, and beside it nothing but authors."""
     authors = set(candidates.author_names)
-    return bool(parsed.times) and all(
+    return bool(parsed.times or parsed.impossible_dates) and all(
         any(names_author({word}, author) for author in authors) for word in parsed.words_beside_times
     )
 

@@ -59,6 +59,8 @@ def parse_query(resources: SearchResources, search_query: SearchQuery, notes: li
     mentioned_ranges = (
         time_ranges.find_time_ranges(search_query.text, search_query.now) if "time" in search_query.legs else []
     )
+    impossible = time_ranges.find_impossible_dates(search_query.text) if "time" in search_query.legs else []
+    notes.extend(f"There is no {words}." for words in impossible)
     if resources.index is None:
         notes.append(f"only full text was searched: {resources.unavailable_reason}")
     embedded = _embed(resources, search_query, notes)
@@ -68,8 +70,9 @@ def parse_query(resources: SearchResources, search_query: SearchQuery, notes: li
         lexical.query_words(search_query.text),
         _look_up_days(resources.index, mentioned_ranges, leg_queries, search_query.filters),
         leg_queries,
-        time_ranges.words_beside(mentioned_ranges, search_query.text),
+        time_ranges.words_beside([*(one.words for one in mentioned_ranges), *impossible], search_query.text),
         embedded,
+        impossible,
     )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
 
 from appliance.languages import LANGUAGES
-from appliance.languages.periods import find_periods
+from appliance.languages.periods import find_periods, impossible_dates
 from appliance.retrieval.candidates import Column
 from appliance.timestamps import to_microseconds
 
@@ -70,6 +70,11 @@ def find_time_ranges(question: str, now: datetime) -> list[TimeRange]:
     )
 
 
+def find_impossible_dates(question: str) -> list[str]:
+    """The dates that a query names and no calendar has, in its words."""
+    return impossible_dates(unicodedata.normalize("NFC", question))
+
+
 def look_up(ranges: Sequence[TimeRange], has_messages: Callable[[TimeRange], bool]) -> list[TimeRange]:
     """The time ranges, where those of days of any year tell in which years there are messages: the latest
     ``MAX_YEARS``."""
@@ -99,11 +104,11 @@ def period_match(ranges: Sequence[TimeRange], times: Column) -> Column:
     return best
 
 
-def words_beside(ranges: Sequence[TimeRange], question: str) -> set[str]:
-    """The words of a question that name something beside the ranges, in small letters."""
+def words_beside(times: Iterable[str], question: str) -> set[str]:
+    """The words of a question that name something beside its times, in small letters."""
     rest = unicodedata.normalize("NFC", question)
-    for time_range in ranges:
-        rest = rest.replace(time_range.words, " ")
+    for words in times:
+        rest = rest.replace(words, " ")
     return set(_WORD.findall(rest.casefold())) - _OF_NO_CONTENT
 
 

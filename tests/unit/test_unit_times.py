@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.errors import UsageError
-from appliance.languages.periods import MAX_EXPRESSIONS, read_period
+from appliance.languages.periods import MAX_EXPRESSIONS, impossible_dates, read_period
 from appliance.retrieval.time_ranges import (
     EARLIER_WEIGHT,
     TimeRange,
@@ -294,6 +294,29 @@ def test_a_day_of_any_year_is_looked_up_in_the_latest_years_that_have_messages()
 )
 def test_what_is_no_time_names_none(question: str) -> None:
     assert days(question) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "31 April 2023",
+        "February 30, 2024",
+        "2024-13-01",
+        "2026-05-32",
+        "31 June",
+        "31.02.2024",
+        "30 de febrero de 2024",
+    ],
+)
+def test_an_impossible_date_is_told_from_a_number(text: str) -> None:
+    assert impossible_dates(f"what was said on {text}?") == [text]
+
+
+@pytest.mark.parametrize(
+    "text", ["invoice 2024-17", "32 may come", "29 February", "5/6/2024", "1234-56-78", "31 May 2024", "4 weeks ago"]
+)
+def test_what_may_be_a_date_or_a_number_is_no_impossible_date(text: str) -> None:
+    assert impossible_dates(text) == []
 
 
 def test_a_month_without_its_year_may_be_any_years() -> None:
