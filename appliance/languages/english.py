@@ -49,6 +49,7 @@ _TEMPORAL = TemporalWords(
         (12, 24): "christmas eve", (12, 25): "christmas day", (12, 31): "new year's eve|new years eve",
         (1, 1): "new year's day|new years day",
     },
+    christmas="christmas",
     week_of="week of|week beginning|week starting", at="at around|at about|at", o_clock="o'clock",
     am="am|a\\.m\\.|in the morning", pm="pm|p\\.m\\.|in the afternoon|in the evening",
 )  # fmt: skip

@@ -36,6 +36,7 @@ _TEMPORAL = TemporalWords(
         "q3|3. quartal|drittes quartal|dritten quartal",
         "q4|4. quartal|viertes quartal|vierten quartal|letzten quartal",
     ),
+    christmas="weihnachten",
     holidays={(12, 24): "heiligabend|heilig abend", (12, 31): "silvester", (1, 1): "neujahr"},
     week_of="woche vom|woche ab dem|woche ab|woche um den", at="um|gegen", o_clock="uhr", am="morgens|vormittags",
     pm="nachmittags|abends",

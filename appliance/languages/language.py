@@ -61,6 +61,7 @@ class TemporalWords:
     new_year: str = ""
     quarters: tuple[str, ...] = ()  # from the first quarter of a year on
     holidays: Mapping[tuple[int, int], str] = field(default_factory=dict)  # by month and day
+    christmas: str = ""  # with a year behind it: 24 to 26 December
     week_of: str = ""  # before a day: the week that has it
     at: str = ""  # before a time of day
     o_clock: str = ""  # after the number of an hour

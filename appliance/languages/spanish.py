@@ -38,6 +38,7 @@ _TEMPORAL = TemporalWords(
     holidays={
         (12, 24): "nochebuena", (12, 25): "día de navidad", (12, 31): "nochevieja", (1, 1): "día de año nuevo",
     },
+    christmas="navidades|navidad",
     week_of="semana del", at="a las|a la|sobre las", o_clock="horas|h", am="a\\.\\s?m\\.|de la mañana",
     pm="p\\.\\s?m\\.|de la tarde|de la noche",
 )  # fmt: skip

@@ -240,6 +240,11 @@ def test_from_hour_to_hour_is_the_day(question: str) -> None:
         ("on Christmas Eve 2023", "2023-12-24", "2023-12-25"),
         ("an Heiligabend 2023", "2023-12-24", "2023-12-25"),
         ("en Nochebuena de 2023", "2023-12-24", "2023-12-25"),
+        ("Weihnachten 2025", "2025-12-24", "2025-12-27"),
+        ("at Christmas 2025", "2025-12-24", "2025-12-27"),
+        ("en Navidad de 2025", "2025-12-24", "2025-12-27"),
+        ("mayo pasado", "2026-05-01", "2026-06-01"),
+        ("el verano pasado", "2026-06-01", "2026-09-01"),
     ],
 )
 def test_a_time_by_another_name_is_understood(question: str, first: str, after: str) -> None:
