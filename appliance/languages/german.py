@@ -25,6 +25,7 @@ _TEMPORAL = TemporalWords(
     },
     numbers=("ein|einem|einer", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn"),
     days={-2: "vorgestern", -1: "gestern", 0: "heute", 1: "morgen", 2: "übermorgen"},
+    before_last="vorletzte[nmrs]?",
     last="letzte[nmrs]?|vorige[nmrs]?", this="diese[nmrs]?", coming="nächste[nmrs]?|kommende[nmrs]?",
     next_after="nächster woche", ago_before="vor", ahead="in", on=("am",), before="vor dem|vor",
     until="bis zum|bis", since="seit dem|seit|ab dem|ab", after="nach dem|nach",

@@ -55,6 +55,8 @@ class TemporalWords:
     ago_before: str = ""  # before a count of units: so many ago
     ago_after: str = ""  # after it
     last_after: str = ""  # after a unit: the last one
+    before_last: str = ""  # before a unit: the one before the last one
+    before_last_after: str = ""  # after it
     next_after: str = ""  # after a weekday: the one of next week
     of: str = ""  # between day, month and year
     ordinal: str = ""  # after the number of a day

@@ -321,8 +321,8 @@ def _spans(one: TemporalExpression, today: datetime) -> Iterator[Period]:
         case TemporalExpression(unit=str(unit), count=int(count)) if count < 0:
             span = _back(today, unit, -count)
             yield (span[0], today + DAY) if one.anchor == "past" else span
-        case TemporalExpression(unit=str(unit), anchor="last" | "this"):
-            yield _whole(today, unit, int(one.anchor == "last"))
+        case TemporalExpression(unit=str(unit), anchor="this" | "last" | "before last" as anchor):
+            yield _whole(today, unit, ("this", "last", "before last").index(anchor))
         case TemporalExpression(days=int(days)) if days <= 0:
             yield today + days * DAY, today + (days + 1) * DAY
         case TemporalExpression(year=int(year), month=None, season=None) if FIRST_BARE_YEAR <= year <= today.year + 1:

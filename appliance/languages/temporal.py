@@ -18,9 +18,9 @@ from appliance.languages import LANGUAGES
 from appliance.languages.calendar_dates import CALENDARS
 from appliance.languages.language import TimeUnit, full_names
 
-# "last" is the one before the present, "this" the present or coming one, "next" the one of next week, and "past" a
-# count of units up to now.
-Anchor = Literal["last", "this", "next", "past"]
+# "last" is the one before the present, "before last" the one before that, "this" the present or coming one, "next" the
+# one of next week, and "past" a count of units up to now.
+Anchor = Literal["last", "before last", "this", "next", "past"]
 
 
 def words(field: str) -> str:
@@ -114,6 +114,8 @@ def _named(first_day: str = "", to_last_day: str = "", short_year: str = "") -> 
     | {words("ahead")}\s+(?P<ahead>\d{{1,3}}|{_any(_NUMBERS)})\s+(?P<unit10>{UNIT})
     | (?:(?P<last11>{_LAST})|(?P<this11>{_THIS}))\s+(?P<unit11>{UNIT})
     | (?:(?P<unit12>{UNIT})|(?P<month12>{MONTH})|(?P<season12>{SEASON}))\s+(?P<last12>{words("last_after")})
+    | (?P<before_last16>{words("before_last")})\s+(?P<unit16>{UNIT})
+    | (?P<unit17>{UNIT})\s+(?P<before_last17>{words("before_last_after")})
     | (?P<days>{_any(DAYS)})
     | (?P<year>{YEAR})
 """
@@ -296,6 +298,8 @@ def _expression(found: re.Match[str], start: int | None = None) -> TemporalExpre
             values = {"days": DAYS[text]}
         case {"next": _} | {"next_after": _}:
             values = {"anchor": "next"}
+        case {"before_last": _}:
+            values = {"anchor": "before last"}
         case {"this": _} | {"last": _}:
             values = {"anchor": "this" if "this" in groups else "last"}
     for name, (field, read) in _FIELDS.items():

@@ -244,6 +244,10 @@ def test_from_hour_to_hour_is_the_day(question: str) -> None:
         ("at Christmas 2025", "2025-12-24", "2025-12-27"),
         ("en Navidad de 2025", "2025-12-24", "2025-12-27"),
         ("mayo pasado", "2026-05-01", "2026-06-01"),
+        ("vorletzte Woche", "2026-11-02", "2026-11-09"),
+        ("im vorletzten Jahr", "2024-01-01", "2025-01-01"),
+        ("the week before last", "2026-11-02", "2026-11-09"),
+        ("la semana antepasada", "2026-11-02", "2026-11-09"),
         ("el verano pasado", "2026-06-01", "2026-09-01"),
     ],
 )
