@@ -80,9 +80,10 @@ def _look_up_days(
     index: VectorIndex | None, ranges: Sequence[TimeRange], leg_queries: Sequence[LegQuery], filters: Filters
 ) -> Sequence[TimeRange]:
     """The time ranges, where those of days of any year tell in which years the index has messages."""
-    if index is None or not leg_queries:
-        return ranges
     dense = [query for query in leg_queries if query.leg == "dense"]
+    # The points of the archive can be searched, but not counted by time.
+    if index is None or not leg_queries or (not dense and isinstance(index, TieredIndex)):
+        return ranges
 
     def has_messages(time_range: TimeRange) -> bool:
         narrowed = _narrow(time_range, filters)
