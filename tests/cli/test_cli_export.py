@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -82,3 +84,15 @@ def test_an_id_in_the_place_of_the_file_is_refused(
     assert result.exit_code == 2 and "appliance export s1.jsonl s1" in result.stderr
     assert not list(tmp_path.glob("s1*"))
     assert run("export", "./s1", "s1").exit_code == 0 and (tmp_path / "s1").is_file()
+
+
+def test_a_full_disk_wants_room(run: Run, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def sync(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    told = run("export", tmp_path / "all.jsonl")
+    assert (
+        told.exit_code == 3 and "all.jsonl: The disk has no room for the export; nothing was exported." in told.stderr
+    )
+    assert "Make room there, or name a file on another disk." in told.stderr and not (tmp_path / "all.jsonl").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -37,3 +38,16 @@ def test_nothing_is_lost_when_another_program_closes_the_database_after_an_erasu
     with Appliance.open(home, create=False, embedder=HashEmbedder(), worker=False) as memory:
         assert {message["content"].split()[1] for message in memory.export()} == {"otter", "badger"}
         assert not memory.verify().problems
+
+
+def test_nothing_is_lost_when_a_folder_that_holds_the_memory_is_imported(home: Path) -> None:
+    line = {"session_id": "pond", "role": "user", "content": "the newt swims below the lilies"}
+    (home.parent / "pond.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    with Appliance.open(home, embedder=HashEmbedder(), worker=False) as memory:
+        report = memory.ingest(home.parent)
+        skipped = {Path(file.path).name: file.notes[0].message for file in report.files if file.status == "skipped"}
+        assert skipped[home.name].startswith("a memory's own files") and report.total("new") == 1
+        looked_at_from_outside(home)
+        memory.sessions.create(title="The wood").add("user", "the badger digs below the old pear tree")
+        looked_at_from_outside(home)
+        assert {message["content"].split()[1] for message in memory.export()} == {"newt", "badger"}
