@@ -78,7 +78,7 @@ class ImportStopped(Exception):
     """The person stopped the import; what was committed stays."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _ImportJob:
     paths: Sequence[Path]
     user: str | None
@@ -93,6 +93,7 @@ class ImportQueue:
         self._app = app
         self.current: ImportProgress | None = None
         self.queue: deque[_ImportJob] = deque()
+        self._running: _ImportJob | None = None
         self.outcomes: deque[ImportOutcome] = deque(maxlen=MAX_OUTCOMES)
         self.problems: list[str] = []
         self.throughput = Throughput()
@@ -112,7 +113,20 @@ class ImportQueue:
         if self.current is None:
             begin(self._app, self._run_queue)
         self._notify()
-        return await job.outcome
+        try:
+            # An import that was asked for goes on, even if the worker that waits for it is cancelled.
+            return await asyncio.shield(job.outcome)
+        except asyncio.CancelledError:
+            if dry_run:
+                self._drop(job)
+            raise
+
+    def _drop(self, job: _ImportJob) -> None:
+        """Leave out a preview that no screen waits for any more."""
+        if job in self.queue:
+            self.queue.remove(job)
+        elif job is self._running:
+            self._stop.set()
 
     def stop(self) -> bool:
         """Stop the running import; False if there is none."""
@@ -124,6 +138,7 @@ class ImportQueue:
             return
         while self.queue:
             job = self.queue.popleft()
+            self._running = job
             self._stop.clear()
             self.throughput = Throughput()
             self.current = ImportProgress(job.paths, job.dry_run, time.monotonic())
@@ -131,7 +146,7 @@ class ImportQueue:
             outcome = await self._run_job(job)
             if not job.dry_run:
                 self.outcomes.appendleft(outcome)
-            self.current = None
+            self.current = self._running = None
             job.outcome.set_result(outcome)
             self._notify()
 
