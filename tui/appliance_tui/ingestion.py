@@ -7,6 +7,7 @@ progress is posted to the screens at most ten times a second.
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections import deque
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from appliance.errors import ApplianceError
 from appliance.report_groups import outcome_of
 from appliance_tui.throughput import Throughput
-from appliance_tui.widgets.display_text import pluralize
 from appliance_tui.workers import ImportProgressed, begin, error_text, show_errors
 
 if TYPE_CHECKING:
@@ -32,14 +32,22 @@ PROGRESS_INTERVAL_SECONDS = 0.1
 WATCHER_STOP_TIMEOUT_SECONDS = 3.0
 """Seconds the watcher has to finish a file when the screen closes; the rest of it is read next time."""
 
+QUIT_QUESTION_SECONDS = 10
+"""Seconds for which the question at quitting stands; to quit again answers it."""
+
 MAX_OUTCOMES = 500
 """Outcomes that are kept, the latest ones."""
+
+STOPPED = "Stopped. What was read by then is kept; Retry imports the rest."
+PREVIEW_STOPPED = "The preview was stopped. Nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
     """The result of an import, ``requested`` by a person or started by the watcher. With an ``error`` it failed as a
-    whole; a ``dry_run`` changed nothing. ``at`` is seconds since the epoch."""
+    whole; a ``dry_run`` changed nothing. ``at`` is seconds since the epoch, ``paths`` are those that a person named.
+    ``stopped`` is how far an import was when the person stopped it: the owner of the memory may have read on a little
+    before it noticed."""
 
     at: float
     files: Sequence[FileReport] = ()
@@ -47,6 +55,8 @@ class ImportOutcome:
     dry_run: bool = False
     error: str = ""
     seconds: float = 0.0
+    paths: Sequence[Path] = ()
+    stopped: ImportProgress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +111,7 @@ class ImportQueue:
         self.embedded = self.pending = 0
         self._stop = threading.Event()
         self._notified_at = 0.0
+        self._quit_asked_at = -math.inf
         self._watcher: WatcherHandle | None = None
         self._watcher_thread: threading.Thread | None = None
 
@@ -152,7 +163,7 @@ class ImportQueue:
 
     async def _run_job(self, job: _ImportJob) -> ImportOutcome:
         started_at = time.monotonic()
-        outcome = ImportOutcome(time.time(), dry_run=job.dry_run)
+        outcome = ImportOutcome(time.time(), dry_run=job.dry_run, paths=job.paths)
 
         def work(memory: Appliance) -> ImportOutcome:
             # The memory's worker, or the daemon's, embeds the new messages later.
@@ -165,8 +176,7 @@ class ImportQueue:
         try:
             outcome = await self._app.memory_worker.run_command(work)
         except ImportStopped:
-            count = self.current.total if self.current else 0
-            outcome = replace(outcome, error=f"stopped after {pluralize(count, 'message')}, which are kept")
+            outcome = replace(outcome, error=PREVIEW_STOPPED if job.dry_run else STOPPED, stopped=self.current)
         except ApplianceError as error:
             outcome = replace(outcome, error=error_text(error))
         return replace(outcome, seconds=time.monotonic() - started_at)
@@ -185,14 +195,14 @@ class ImportQueue:
 
     def _on_file(self, file: str, messages: int) -> None:
         """Update the progress; called on the importing thread."""
-        if self._stop.is_set():
-            raise ImportStopped
         current = self.current
         if current is None:
             return
         if file != current.file:
             current = replace(current, file=file, previous_messages=current.total)
         self.current = current = replace(current, messages=messages)
+        if self._stop.is_set():
+            raise ImportStopped
         self.throughput.add(current.total)
         if time.monotonic() - self._notified_at > PROGRESS_INTERVAL_SECONDS:
             self._notify()
@@ -220,6 +230,19 @@ class ImportQueue:
     def _on_problem(self, text: str) -> None:
         self.problems.append(text)
         self._notify()
+
+    def ask_before_quit(self) -> bool:
+        """Ask whether to quit while an import runs: the memory does not know afterwards that a file was read in part.
+        False if there is nothing to ask, or if the question stands already."""
+        is_asked = time.monotonic() - self._quit_asked_at < QUIT_QUESTION_SECONDS
+        if is_asked or not any(not job.dry_run for job in (self._running, *self.queue) if job is not None):
+            return False
+        self._quit_asked_at = time.monotonic()
+        self._app.notify(
+            "Quit again to stop it. What is read by then is kept; import the same files again for the rest.",
+            title="An import is running", severity="warning", timeout=QUIT_QUESTION_SECONDS, markup=False,
+        )  # fmt: skip
+        return True
 
     def close(self) -> None:
         """Stop imports and the watcher; what was committed stays. The watcher gets a moment to finish its file."""

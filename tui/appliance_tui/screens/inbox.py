@@ -167,9 +167,16 @@ class InboxScreen(FrameScreen):
                 file_row(file, reports.get(file.path), given.get(file.path, ())) for file in self._watched_files
             )
         )
-        rows = [row for outcome in outcomes for row in outcome_rows(outcome)]
-        told = {row.path for row in rows}
-        rows += [imported_row(file) for file in self._imported_files if file.path not in told]
+        rows: list[FileRow] = []
+        told: set[str] = set()
+        for outcome in outcomes:
+            found = outcome_rows(outcome, latest_first=True)
+            # An import that was stopped is not told any more when its files were imported again.
+            rows += [row for row in found if outcome.stopped is None or row.path not in told]
+            told |= {row.path for row in found}
+            told |= set() if outcome.error else {str(path) for path in outcome.paths}
+        listed = {row.path for row in rows}
+        rows += [imported_row(file) for file in self._imported_files if file.path not in listed]
         self._import_list.show(self._filtered(rows)[:MAX_LISTED_FILES])
 
     def _filtered(self, rows: Iterable[FileRow]) -> list[FileRow]:

@@ -22,7 +22,7 @@ from appliance_tui.widgets.display_text import fit_width, local_minute, one_line
 if TYPE_CHECKING:
     from appliance.report_groups import FileGroup
     from appliance.types import FileReport, ImportedFile, WatchedFile
-    from appliance_tui.ingestion import ImportOutcome
+    from appliance_tui.ingestion import ImportOutcome, ImportProgress
 
 STATES = {
     "queued": ("…", "queued", "$foreground-muted"),
@@ -33,6 +33,8 @@ STATES = {
     "failed": ("✗", "failed", "$text-error"),
 }
 """Symbol, label and colour of each state of a file."""
+
+NOT_BEGUN = "Not read: the import was stopped. Retry imports it."
 
 MAX_LISTED_PROBLEMS = 200
 """Errors and notes of a report that are listed."""
@@ -177,13 +179,17 @@ def files_in(imported: Iterable[ImportedFile], paths: Collection[str]) -> dict[s
     return found
 
 
-def outcome_rows(outcome: ImportOutcome) -> list[FileRow]:
+def outcome_rows(outcome: ImportOutcome, *, latest_first: bool = False) -> list[FileRow]:
     """The rows of an import: those with errors first, then one a file, then files without messages, folded."""
     when = datetime.fromtimestamp(outcome.at).strftime("%H:%M")
+    if outcome.stopped is not None:
+        return _stopped_rows(outcome.stopped, outcome.error, when)
     if outcome.error:
         details = Content(f"{when}\n{sanitize(outcome.error)}")
         return [FileRow("", "failed", ("", when), outcome.error, details)]
     told = [report for report in outcome.files if outcome_of(report) in ("messages", "partial", "failed")]
+    if latest_first:
+        told.reverse()
     told.sort(key=lambda report: not report.errors)
     rows = [
         FileRow(
@@ -196,6 +202,19 @@ def outcome_rows(outcome: ImportOutcome) -> list[FileRow]:
         for report in told
     ]
     return rows + [_group_row(group, when) for group in quiet_groups(outcome.files)]
+
+
+def _stopped_rows(stopped: ImportProgress, reason: str, when: str) -> list[FileRow]:
+    """The rows of an import that a person stopped: what was read in part, and paths that were not begun. Those before
+    were read completely."""
+    names = [str(path) for path in stopped.paths]
+    at = next((at for at, name in enumerate(names) if f"{stopped.file}/".startswith(f"{name.rstrip('/')}/")), 0)
+    read = dict.fromkeys(filter(None, (names[at], stopped.file)))
+    rows = [(name, "partial", reason) for name in read] + [(name, "skipped", NOT_BEGUN) for name in names[at + 1 :]]
+    return [
+        FileRow(name, state, ("", when), reason, Content.assemble((one_line(name), "bold"), f"\n{reason}"))
+        for name, state, reason in rows
+    ]
 
 
 def _group_row(group: FileGroup, when: str) -> FileRow:
