@@ -45,7 +45,8 @@ PREVIEW_STOPPED = "The preview was stopped. Nothing was changed."
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
     """The result of an import, ``requested`` by a person or started by the watcher. With an ``error`` it failed as a
-    whole; a ``dry_run`` changed nothing. ``at`` is seconds since the epoch, ``paths`` are those that a person named.
+    whole; a ``dry_run`` changed nothing. ``at`` is seconds since the epoch, ``paths`` are those that a person named,
+    ``user`` is whose memory it was for, None for the user of the settings.
     ``stopped`` is how far an import was when the person stopped it: the owner of the memory may have read on a little
     before it noticed."""
 
@@ -56,6 +57,7 @@ class ImportOutcome:
     error: str = ""
     seconds: float = 0.0
     paths: Sequence[Path] = ()
+    user: str | None = None
     stopped: ImportProgress | None = None
 
 
@@ -163,7 +165,7 @@ class ImportQueue:
 
     async def _run_job(self, job: _ImportJob) -> ImportOutcome:
         started_at = time.monotonic()
-        outcome = ImportOutcome(time.time(), dry_run=job.dry_run, paths=job.paths)
+        outcome = ImportOutcome(time.time(), dry_run=job.dry_run, paths=job.paths, user=job.user)
 
         def work(memory: Appliance) -> ImportOutcome:
             # The memory's worker, or the daemon's, embeds the new messages later.
