@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from appliance.errors import ApplianceError
 from appliance.report_groups import outcome_of
 from appliance_tui.throughput import Throughput
-from appliance_tui.workers import ImportProgressed, begin, error_text, show_errors
+from appliance_tui.workers import ImportProgressed, MemoryChanged, begin, error_text, show_errors
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
@@ -179,6 +179,8 @@ class ImportQueue:
             outcome = await self._app.memory_worker.run_command(work)
         except ImportStopped:
             outcome = replace(outcome, error=PREVIEW_STOPPED if job.dry_run else STOPPED, stopped=self.current)
+            if not job.dry_run:  # the memory tells only of files that were read to their end
+                self._app.post_message(MemoryChanged("ingested"))
         except ApplianceError as error:
             outcome = replace(outcome, error=error_text(error))
         return replace(outcome, seconds=time.monotonic() - started_at)

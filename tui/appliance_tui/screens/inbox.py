@@ -241,7 +241,7 @@ class InboxScreen(FrameScreen):
         match id:
             case "inbox.retry":
                 return (row := self._marked_row) is not None and bool(row.path) and row.state in RETRIABLE
-            case "inbox.preview" | "inbox.copy":
+            case "inbox.preview" | "inbox.copy" | "inbox.contents":
                 return bool(self._marked_paths())
             case "inbox.retry_all":
                 return any(file.state in ("failed", "partial") for file in self._watched_files)
