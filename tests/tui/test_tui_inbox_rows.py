@@ -45,7 +45,7 @@ def test_a_file_without_content_is_empty_and_one_with_contacts_is_read() -> None
 
 def test_a_reason_by_itself_is_a_sentence_and_names_stay_as_they_are() -> None:
     assert sentence("the file is no text") == "The file is no text"
-    for reason in ("chat.db: damaged", "line 2: not JSON"[5:], "", "m1"):
+    for reason in ("chat.db: damaged", "line 2: not JSON", "", "m1"):
         assert sentence(reason) == reason
 
 

@@ -261,7 +261,7 @@ def report_content(report: FileReport) -> Content:
 
 def sentence(reason: str) -> str:
     """A reason that stands by itself. A name or a place at its beginning stays as it is."""
-    return reason[:1].upper() + reason[1:] if re.match(r"[a-z]+ ", reason) else reason
+    return reason[:1].upper() + reason[1:] if re.match(r"[a-z]+ [a-z]", reason) else reason
 
 
 def _first_problem(report: FileReport) -> str:
