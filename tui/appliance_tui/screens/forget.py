@@ -120,7 +120,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             yield ProgressBar(id="forget-progress", show_eta=False)
             with Horizontal(id="forget-confirm"):
                 yield Static("", id="forget-prompt", markup=False)
-                yield Input(id="forget-count", compact=True)
+                yield Input(id="forget-count", compact=True, select_on_focus=False)
             yield QuestionLine(id="forget-path")
         yield KeyFooter()
 

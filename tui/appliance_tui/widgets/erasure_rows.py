@@ -91,7 +91,7 @@ def render_row(row: ErasureRow, width: int) -> Content:
     match row:
         case EchoRow(echo, text, is_chosen, is_exact):
             box = "[x] " if is_chosen else "[ ] "
-            kind = "exact copy" if echo.kind == "copy" and is_exact else ECHO_NAMES[echo.kind]
+            kind = "exact copy" if is_exact else ECHO_NAMES[echo.kind]
             return Content.assemble(
                 (box, "bold"), (f"{echo.id:<8}", MUTED), (f"{kind}: ", "bold $text-warning"), one_line(text)
             )
