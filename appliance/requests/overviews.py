@@ -178,7 +178,7 @@ class StatisticsRequest(FilteredRequest[Statistics]):
         roles: Only messages with these roles; by default user and assistant.
         sources: Only these formats.
         authors: Only messages by these people, as in a search.
-        has: Only messages that have any of these: image, audio, video, file, attachment, link.
+        has: Only messages that have any of these: image, audio, video, file, attachment, link, document.
         tags: Only sessions with any of these tags.
         since: Only messages from this day or time on.
         until: Only messages up to this time, or to the end of this day.

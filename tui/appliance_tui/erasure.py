@@ -211,13 +211,18 @@ PLACE_CLAUSES = {
 
 
 def place_note(preview: ErasurePreview) -> str:
-    """Where words were found of the messages that do not have them in their text; empty if all have."""
+    """Where words were found other than in the text of messages; empty if all that is erased has them in its text."""
     elsewhere = Counter(place for places in preview.found_elsewhere.values() for place in places)
-    if not elsewhere:
+    others = [f"{count:,} {PLACE_CLAUSES.get(place, place)}" for place, count in elsewhere.items()]
+    for place, count in preview.found_alone.items():
+        if place == "facts":
+            others.append(f"{pluralize(count, 'fact')} without a message")
+        else:
+            others.append(f"{pluralize(count, 'conversation')} without a message, by {place}")
+    if not others:
         return ""
     in_text = preview.found_in.get("text", 0)
     has = f"{pluralize(in_text, 'message')} {'has' if in_text == 1 else 'have'}" if in_text else "No message has"
-    others = [f"{count:,} {PLACE_CLAUSES.get(place, place)}" for place, count in elsewhere.items()]
     return f"{has} these words in the text. Also selected: {'; '.join(others)}."
 
 
