@@ -21,7 +21,7 @@ from appliance.errors import DaemonGone, HomeError
 from appliance.memory import erasure as forgetting
 from appliance.types import Echo, ErasurePreview, Message, OnProgress, Progress, Receipt
 from appliance_tui.app import ApplianceApp
-from appliance_tui.erasure import ErasureSummary, receipt_fields, receipt_text
+from appliance_tui.erasure import ErasureSummary, place_note, receipt_fields, receipt_text
 from appliance_tui.frame import ScreenBar
 from appliance_tui.screens.forget import NOTHING_NAMED_HINT, ForgetScreen
 from appliance_tui.screens.search import SearchScreen
@@ -551,3 +551,9 @@ def test_a_receipt_says_what_was_found(memory: Appliance, talk: list[str]) -> No
     assert any("Points on the server are not erased yet" in note for note in notes)
     unproved = replace(receipt, proof=type(receipt.proof)())
     assert "none found" not in dict(receipt_fields(unproved)).values()
+
+
+def test_what_has_the_words_and_no_message_is_named() -> None:
+    preview = ErasurePreview((), (7,), (), 0, {}, (), found_in={"text": 0}, found_alone={"facts": 2, "titles": 1})
+    expected = "Also selected: 2 facts without a message; 1 conversation without a message, by titles."
+    assert place_note(preview) == f"No message has these words in the text. {expected}"
