@@ -130,6 +130,7 @@ class ImportedFilesRequest(Request[list[ImportedFile]]):
     Args:
         path: Only this file, or those in it if it is a zip or a folder.
         limit: The most files.
+        user_id: Only files that gave conversations to this user, or none to anyone; by default the files of all users.
 
     Raises:
         UsageError: The limit is invalid.
@@ -140,6 +141,7 @@ class ImportedFilesRequest(Request[list[ImportedFile]]):
     path: str | None = None
     _: KW_ONLY
     limit: int = 100
+    user_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
