@@ -79,6 +79,7 @@ if TYPE_CHECKING:
         ErasureReport,
         Event,
         Fact,
+        FactAddition,
         FactChange,
         FileReport,
         FilterChoices,
@@ -161,9 +162,9 @@ _LAZY_EXPORTS = {
         "subscriptions": "Events Watcher",
         "types": (
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
-            "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact FactChange "
-            "FileReport Anniversary Attachment AttachmentPage Discovery DocumentPage FoundHistory "
-            "RecentSession SessionDay StartPage Statistics StatisticsRow TagCount TimelineMonth "
+            "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact "
+            "FactAddition FactChange FileReport Anniversary Attachment AttachmentPage Discovery DocumentPage "
+            "FoundHistory RecentSession SessionDay StartPage Statistics StatisticsRow TagCount TimelineMonth "
             "FilterChoices Histogram Hit Hits Identity Importance ImportedFile ImportedSession IndexStatus "
             "IngestReport InputProblem KnownBackups "
             "Layer LostPart Message MessageMatches MessageVersion MetricsSnapshot Outline Owner PeopleChange "
@@ -211,6 +212,7 @@ __all__ = [
     "Event",
     "Events",
     "Fact",
+    "FactAddition",
     "FactChange",
     "Facts",
     "FileReport",

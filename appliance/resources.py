@@ -160,6 +160,7 @@ class Facts(_Resource):
     decide = Verb(r.DecideFactRequest)
     undo = Verb(r.UndoFactRequest)
     add = Verb(r.AddFactRequest)
+    add_undoably = Verb(r.AddFactUndoablyRequest)
     pending = Verb(r.PendingFactsRequest)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from appliance.requests.base import PRIVATE_PREFIX, Request, result_type
     from appliance.requests.facts import (
         AddFactRequest,
+        AddFactUndoablyRequest,
         ConfirmFactRequest,
         CorrectFactRequest,
         DecideFactRequest,
@@ -160,8 +161,8 @@ _MODULE_BY_NAME = {
         ),
         "backups": "BackupRequest KnownBackupsRequest",
         "facts": (
-            "AddFactRequest ConfirmFactRequest CorrectFactRequest DecideFactRequest FactHistoryRequest "
-            "FactRequest ListFactsRequest PendingFactsRequest ProfileRequest RejectFactRequest "
+            "AddFactRequest AddFactUndoablyRequest ConfirmFactRequest CorrectFactRequest DecideFactRequest "
+            "FactHistoryRequest FactRequest ListFactsRequest PendingFactsRequest ProfileRequest RejectFactRequest "
             "ReviewFactsRequest UndoFactRequest"
         ),
         "index": "ClaimIndexRequest IndexStatusRequest MoveIndexRequest",
@@ -193,6 +194,7 @@ __all__ = [
     "PRIVATE_PREFIX",
     "ActivityRequest",
     "AddFactRequest",
+    "AddFactUndoablyRequest",
     "AddMessageRequest",
     "AddWatchedRequest",
     "ArchiveStatusRequest",

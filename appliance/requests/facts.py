@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import ClassVar
 
 from appliance.requests.base import Request
-from appliance.types import Fact, FactChange, FactDecision, FactKind, FactState
+from appliance.types import Fact, FactAddition, FactChange, FactDecision, FactKind, FactState
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,10 +208,10 @@ class DecideFactRequest(Request[FactChange]):
 
 @dataclass(frozen=True, slots=True)
 class UndoFactRequest(Request[Sequence[Fact]]):
-    """Take back a decision about a fact, and return what is known of its attribute then.
+    """Take back a decision about a fact or the adding of one, and return what is known of its attribute then.
 
     Args:
-        undo: What ``facts.decide`` returned.
+        undo: What ``facts.decide`` or ``facts.add_undoably`` returned.
 
     Raises:
         UsageError: It is of no decision, or something has changed since: another decision was made, or a message that
@@ -242,6 +242,36 @@ class AddFactRequest(Request[Sequence[Fact]]):
     """
 
     name: ClassVar[str] = "facts.add"
+
+    text: str | None = None
+    _: KW_ONLY
+    attribute: str | None = None
+    value: str | None = None
+    kind: FactKind = "profile"
+    subject: str = "me"
+    user_id: str | None = None
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AddFactUndoablyRequest(Request[FactAddition]):
+    """Add a fact by hand, as ``facts.add`` does, so that it can be undone.
+
+    Args:
+        text: A sentence ("I live in Berlin"). One that no rule understands is kept as a note.
+        attribute: The attribute, in place of a sentence.
+        value: The attribute's value.
+        kind: The kind of fact.
+        subject: The subject of the attribute.
+        user_id: Whose fact.
+        namespace: The namespace within that user's memory.
+
+    Raises:
+        UsageError: Neither a text nor an attribute with a value is given, or both are.
+    """
+
+    name: ClassVar[str] = "facts.add_undoably"
+    repeatable: ClassVar[bool] = False
 
     text: str | None = None
     _: KW_ONLY

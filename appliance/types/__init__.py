@@ -106,6 +106,7 @@ if TYPE_CHECKING:
     from appliance.types.stored import (
         Event,
         Fact,
+        FactAddition,
         FactChange,
         FactDecision,
         Importance,
@@ -170,7 +171,7 @@ _MODULE_BY_NAME = {
         "start_page": "RecentSession StartPage Waiting",
         "statistics": "Anniversary SessionDay Statistics StatisticsRow StatisticsUnit TimelineMonth",
         "stored": (
-            "Event Fact FactChange FactDecision Importance Message MessageVersion Quote RemovalResult "
+            "Event Fact FactAddition FactChange FactDecision Importance Message MessageVersion Quote RemovalResult "
             "SessionInfo SessionPage Summary Window"
         ),
         "verification": "ChunkedOtherwise SourceCoverage VerifyReport",
@@ -215,6 +216,7 @@ __all__ = [
     "ErasureReport",
     "Event",
     "Fact",
+    "FactAddition",
     "FactChange",
     "FactDecision",
     "FactKind",

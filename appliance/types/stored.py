@@ -222,6 +222,15 @@ class FactChange:
 
 
 @dataclass(frozen=True, slots=True)
+class FactAddition:
+    """What adding a fact by hand has changed: the ``facts`` that hold because of it, and in ``undo`` what takes it
+    back."""
+
+    facts: tuple[Fact, ...]
+    undo: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
     """The working memory of a session: what an assistant sees of the present conversation.
 

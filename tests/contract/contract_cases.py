@@ -140,6 +140,8 @@ CASES: Sequence[Case] = (
     case("profile", r.ProfileRequest()),
     case("review", r.ReviewFactsRequest()),
     case("add fact", r.AddFactRequest(attribute="boat", value="a dinghy")),
+    case("add undoably", r.AddFactUndoablyRequest("I live in Kirkwall")),
+    case("undo adding", lambda folder, done: r.UndoFactRequest(done["add undoably"].undo)),
     case("fact", lambda folder, done: r.FactRequest(done["add fact"][0].id)),
     case("fact unknown", r.FactRequest("f999")),
     case("decide", lambda folder, done: r.DecideFactRequest(done["add fact"][0].id, "confirm")),

@@ -44,6 +44,7 @@ VOLATILE_OF = {
     "ErasureReport": {"files", "bytes"},
     "BackupReport": {"id", "new_bytes"},
     "ArchiveReport": {"bytes_before", "bytes_after"},
+    "FactAddition": {"undo"},
     "FactChange": {"undo"},
 }
 """The same, of one type: a daemon has files of its own in the home, a backup's id is its time, and what undoes a

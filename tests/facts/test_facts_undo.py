@@ -46,6 +46,24 @@ def test_all_is_as_before_a_decision_that_is_undone(
     assert all_facts(memory) == before
 
 
+@pytest.mark.parametrize("text", ["I live in Porto.", "I'm allergic to walnuts.", "The boat is blue."])
+def test_all_is_as_before_a_fact_that_was_added_is_undone(memory: Appliance, text: str) -> None:
+    memory.facts.decide(fact_of(memory, "walnuts").id, "reject")
+    before = all_facts(memory)
+    added = memory.facts.add_undoably(text)
+    assert all_facts(memory) != before
+    memory.facts.undo(added.undo)
+    assert all_facts(memory) == before
+
+
+def test_adding_is_not_undone_after_a_later_decision(memory: Appliance) -> None:
+    added = memory.facts.add_undoably(attribute="shoe size", value="43")
+    memory.facts.decide(added.facts[0].id, "correct", "44")
+    with pytest.raises(UsageError, match="changed since"):
+        memory.facts.undo(added.undo)
+    assert fact_of(memory, "44")
+
+
 @pytest.mark.slow
 def test_a_fact_that_was_added_by_hand_comes_back(memory: Appliance) -> None:
     (added,) = memory.facts.add(attribute="shoe size", value="43")

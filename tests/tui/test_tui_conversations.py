@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from screens import fill, run, shown, type_in, until
-from textual.widgets import Static
+from textual.widgets import OptionList, Static
 
 from appliance import Appliance
 from appliance_models import HashEmbedder
@@ -153,6 +153,11 @@ def test_one_source_only(filled: Path) -> None:
             page = await listed(app, pilot)
             await pilot.press("f")
             await until(pilot, lambda: isinstance(app.screen, PickerScreen))
+            options = app.screen.query_one(OptionList)
+            await type_in(pilot, "zzz")
+            await until(pilot, lambda: [str(one.prompt) for one in options.options] == ["No match"])
+            await pilot.press("enter", "ctrl+u")
+            assert isinstance(app.screen, PickerScreen)
             await type_in(pilot, "native")
             await pilot.press("enter")
             await until(pilot, lambda: len(page.sessions.rows) == 3)

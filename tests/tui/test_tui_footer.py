@@ -173,3 +173,20 @@ def test_a_newcomer_finds_reads_pins_and_leaves_by_what_the_footer_says(filled: 
             await until(pilot, lambda: not app.is_running)
 
     run(body)
+
+
+@pytest.mark.slow
+def test_the_bar_and_the_footer_name_keys_that_nothing_else_shows(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled, (80, 24)) as (app, pilot):
+            bar = app.screen.query_one(ScreenBar)
+            assert "".join(part.content.plain for part in bar.parts).startswith(" F1–F7 Recall")
+            await settled(app, pilot)
+            assert "f12 Forget" in footer(app)  # nothing is listed that d would forget
+            await GETS_THERE["recall"](app, pilot)
+            await pilot.resize_terminal(200, 30)
+            await until(pilot, lambda: app.screen.size.width == 200)
+            await settled(app, pilot)
+            assert " d Forget" in footer(app) and "f12 Forget" not in footer(app)
+
+    run(body)

@@ -19,13 +19,13 @@ from appliance import requests as r
 from appliance.engine.erasure import ErasureService
 from appliance.errors import DaemonGone, HomeError
 from appliance.memory import erasure as forgetting
-from appliance.types import OnProgress, Progress, Receipt
+from appliance.types import Echo, ErasurePreview, Message, OnProgress, Progress, Receipt
 from appliance_tui.app import ApplianceApp
-from appliance_tui.erasure import receipt_fields, receipt_text
+from appliance_tui.erasure import ErasureSummary, place_note, receipt_fields, receipt_text
 from appliance_tui.frame import ScreenBar
 from appliance_tui.screens.forget import NOTHING_NAMED_HINT, ForgetScreen
 from appliance_tui.screens.search import SearchScreen
-from appliance_tui.widgets.erasure_rows import render_row
+from appliance_tui.widgets.erasure_rows import erasure_rows, render_row
 from appliance_tui.widgets.prompt_line import QuestionLine
 from appliance_tui.widgets.rows import RowList
 from tests.waits import PATIENCE
@@ -109,7 +109,9 @@ def test_what_repeats_it_is_offered_first_and_goes_with_it(memory: Appliance, ta
         await until(pilot, lambda: screen.query_one("#forget-count", Input).has_focus)
         await pilot.press("ctrl+o")
         await until(pilot, lambda: "This erases 2 messages" in told(screen) and asks(screen))
+        assert lines(screen)[0] == "Repeats it: 1 other item, 1 ticked to be erased too"
         assert lines(screen)[1].startswith("[x]")
+        assert lines(screen)[2] == "To be erased: 2 messages; 1 of them ticked above"
         assert sum(answer.id in line for line in lines(screen)) == 1
         assert screen.query_one("#forget-count", Input).has_focus  # the question of the number is where it was
         await pilot.press("2", "enter")
@@ -142,6 +144,14 @@ def test_one_of_what_repeats_it_can_be_chosen(memory: Appliance, talk: list[str]
         assert [message.id for message in memory.overview.messages([*talk, *ids])] == [*talk[1:], ids[1]]
 
     run(memory, (talk[0],), body)
+
+
+def test_a_copy_is_called_exact_only_where_it_is() -> None:
+    message = Message("m1", "s1", "x", "user", None, None, "The blue envelope.", None, {})
+    preview = ErasurePreview((1,), (), (), 18, {}, (), echoes=(Echo("copy", "m2"), Echo("copy", "m3")))
+    summary = ErasureSummary(preview, [message], {"m2": message.text, "m3": "the blue envelope"})
+    rows = [render_row(row, 80).plain for row in erasure_rows(summary, ())]
+    assert "exact copy: The blue envelope." in rows[1] and "near copy: the blue envelope" in rows[2]
 
 
 @pytest.mark.slow
@@ -210,6 +220,44 @@ def test_a_source_and_a_conversation_can_be_named(memory: Appliance, talk: list[
         screen.query_one("#forget-source", Input).value = ""
         screen.query_one("#forget-ids", Input).value = session
         await until(pilot, lambda: "1 whole session" in told(screen))
+
+    run(memory, (), body)
+
+
+def test_it_says_first_where_words_are_that_no_text_has(memory: Appliance, talk: list[str]) -> None:
+    club = memory.sessions.create(title="Garden club")
+    club.add("user", "Prune the quince.")
+    club.add("user", "The club meets on Monday.")
+
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
+        words = screen.query_one("#forget-words", Input)
+        assert "title" in words.placeholder
+        words.value = "garden"
+        await until(pilot, lambda: asks(screen))
+        where, erases = told(screen).splitlines()[:2]
+        assert where.startswith("No message has these words in the text. Also selected: 2 in conversations whose title")
+        assert erases.startswith("This erases 2 messages")
+        words.value = "club"
+        await until(pilot, lambda: "1 message has these words in the text. Also selected: 1 in conv" in told(screen))
+        words.value = "meets"
+        await until(pilot, lambda: asks(screen) and told(screen).startswith("This erases 1 message"))
+
+    run(memory, (), body)
+
+
+def test_digits_typed_beside_a_line_are_of_the_number(memory: Appliance, talk: list[str]) -> None:
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
+        await pilot.click("#forget-everything")
+        await until(pilot, lambda: asks(screen))
+        assert screen.focused is screen.query_one("#forget-everything")
+        count = screen.query_one("#forget-count", Input)
+        await pilot.press("1", "2", "enter")
+        assert (count.value, count.has_focus) == ("12", True)
+        await until(pilot, lambda: "That doesn't match. Type 3" in str(screen.query_one("#forget-prompt").render()))
+        assert not pilot.app._notifications  # one would hide the line
+        screen.query_one("#forget-since", Input).focus()
+        await pilot.press("2")
+        assert count.value == "12"  # digits of a date are of the date
 
     run(memory, (), body)
 
@@ -362,7 +410,7 @@ def test_an_erasure_that_ends_out_of_sight_says_how(
         held.set()
         await until(pilot, lambda: app.erasure is None)
         said = [one.message for one in app._notifications]
-        expected = "The disk is full." if fails else "Erased 1 message. ctrl+r in Forget shows the receipt e1."
+        expected = "The disk is full." if fails else "Erased 1 message. f12, then ^r shows the receipt e1."
         assert expected in said
         assert len(memory.overview.messages(talk)) == (3 if fails else 2)
 
@@ -417,10 +465,15 @@ def test_a_receipt_is_saved_for_its_owner_alone_and_copied(memory: Appliance, ta
         await pilot.press("enter")
         await until(pilot, lambda: target.exists() and target.read_text() == receipt_text(receipt))
         assert target.stat().st_mode & 0o777 == 0o600
+        await until(pilot, lambda: not line.display)
         await pilot.press("ctrl+s")
         line.value = str(target)
         await pilot.press("enter")
         await until(pilot, lambda: any("already exists" in one.message for one in pilot.app._notifications))
+        assert line.has_focus and line.value == str(target)  # to be corrected
+        await pilot.press("end", "2", "enter")
+        await until(pilot, lambda: not line.display)
+        assert Path(f"{target}2").read_text() == receipt_text(receipt)
 
     run(memory, (), body)
 
@@ -487,6 +540,10 @@ def test_a_receipt_says_what_was_found(memory: Appliance, talk: list[str]) -> No
     assert (lines["traces"], lines["note"]) == ("a/b", "Your export inbox/x.zip still contains it.")
     stored = replace(found, proof=replace(found.proof, yours=("an export in the inbox",)))
     assert dict(receipt_fields(stored))["note"] == "An export in the inbox still contains it."
+    two = replace(stored, proof=replace(found.proof, yours=("an export in the inbox",) * 2))
+    assert [text for name, text in receipt_fields(two) if name == "note"] == [
+        "2 exports in the inbox still contain it."
+    ]
     assert "traces" not in dict(receipt_fields(replace(receipt, state="open")))
     kept = replace(receipt, backups=("/usb/backup",), proof=replace(receipt.proof, awaits_server=True))
     notes = [text for name, text in receipt_fields(kept) if name == "note"]
@@ -494,3 +551,9 @@ def test_a_receipt_says_what_was_found(memory: Appliance, talk: list[str]) -> No
     assert any("Points on the server are not erased yet" in note for note in notes)
     unproved = replace(receipt, proof=type(receipt.proof)())
     assert "none found" not in dict(receipt_fields(unproved)).values()
+
+
+def test_what_has_the_words_and_no_message_is_named() -> None:
+    preview = ErasurePreview((), (7,), (), 0, {}, (), found_in={"text": 0}, found_alone={"facts": 2, "titles": 1})
+    expected = "Also selected: 2 facts without a message; 1 conversation without a message, by titles."
+    assert place_note(preview) == f"No message has these words in the text. {expected}"

@@ -80,7 +80,7 @@ def test_facts_stand_in_groups_with_their_evidence_and_history(memory: Appliance
         assert [row.name for row in rows(screen).items if isinstance(row, GroupHead)] == ["You"]
         assert "“My name is Anna" in detail(screen)
         assert "Maria  superseded" in detail(screen)
-        await until(pilot, lambda: str(screen.query_one("#review", Tab).label) == "Review 1")
+        await until(pilot, lambda: str(screen.query_one("#review", Tab).label) == "2 Review 1")
 
     run(memory, body)
 

@@ -113,7 +113,7 @@ def test_the_key_takes_back_a_pin_and_says_what_it_did(filled: Path) -> None:
             await said(app, pilot, "Pinned 1 message  (u undoes it)")
             await until(pilot, lambda: "★" in screen.query_one(HitList).render_line(0).text)
             await pilot.press("u")
-            await said(app, pilot, "Unpinned 1 message again")
+            await said(app, pilot, "Unpinned 1 message")
             assert not memory.message(id).pinned
             await until(pilot, lambda: "★" not in screen.query_one(HitList).render_line(0).text)
             await pilot.press("p")
@@ -158,5 +158,28 @@ def test_an_erasure_leaves_nothing_to_take_back(filled: Path) -> None:
             await until(pilot, lambda: app.undo_stack.pop() is None)
             await pilot.press("u")
             await said(app, pilot, "Nothing to undo: what was forgotten can't be brought back.")
+
+    run(body)
+
+
+def test_an_added_fact_is_taken_back_before_what_was_decided_earlier(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            memory = app.memory_worker.memory()
+            await pilot.press("f4")
+            await until(pilot, lambda: isinstance(app.screen, MemoryScreen) and app.screen._rows.items)
+            await pilot.press("down", "a")
+            await said(app, pilot, "(u undoes it)")
+            confirmed = memory.facts.list()
+            await pilot.press("n")
+            await type_in(pilot, "I am allergic to peanuts")
+            await pilot.press("enter")
+            await until(pilot, lambda: any("peanuts" in fact.value for fact in memory.facts.list()))
+            await until(pilot, lambda: app.screen.focused is app.screen._rows)  # type: ignore[attr-defined]
+            await pilot.press("u")
+            await said(app, pilot, "No longer added: I am allergic to peanuts")
+            assert memory.facts.list() == confirmed
+            await pilot.press("u")
+            await said(app, pilot, "is no longer confirmed")
 
     run(body)

@@ -82,9 +82,11 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.switch_user", "ctrl+u", "switch_user", "User", "Show the memory of another user.", False),
     Action("app.demo", "f9", "demo", "Demo", "Show sample chats; press again to return to your own.", False),
     Action("app.watch_found", "f8", "watch_found", "Watch", "Import and follow what an empty memory found.", False),
-    Action("app.undo", "u", "undo", "Undo", "Take back your last pin, decision about a fact, title or tag.", False),
+    Action(
+        "app.undo", "u", "undo", "Undo", "Take back your last pin, fact or decision about one, title or tag.", False
+    ),
     Action("app.calendar", "ctrl+y", "calendar", "Calendar", "The days of a year; pick one and read it.", False),
-    Action("app.forget", "f12", "forget", "Forget", "Erase by words, title, person, time or file.", False),
+    Action("app.forget", "f12", "forget", "Forget", "Erase by words, title, person, time or file."),
     Action("app.theme", "ctrl+t", "next_theme", "Theme", "Switch to the next theme.", False),
     Action("app.suspend", "ctrl+z", "suspend_process", "Suspend", "Leave for the shell; 'fg' returns.", False),
     Action("app.quit", "ctrl+q", "quit", "Quit", "Quit. Everything is already stored."),
@@ -352,6 +354,12 @@ def _title(action: Action) -> str:
 def display_keys(action: Action, keymap: Mapping[str, str]) -> str:
     """The keys of an action as a person reads them, with those of the settings."""
     return " ".join(map(_display_key, keymap.get(action.id, action.keys).split(",")))
+
+
+def first_key(id: str, keymap: Mapping[str, str]) -> str:
+    """The first key of an action, by its id, as a person reads it."""
+    keys = keymap.get(id) or next(action.keys for action in ACTIONS if action.id == id)
+    return _display_key(keys.partition(",")[0])
 
 
 _DISPLAY = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -162,9 +163,14 @@ def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tupl
         yield "note", "Points on the server are not erased yet. They will be when it answers again."
     for backup in receipt.backups:
         yield "note", f"The backup {backup} may still contain it. 'appliance backup --keep' removes older ones."
-    for path in report.yours:  # a stored receipt has no names of files, only what kind of file it was
-        export = f"Your export {path}" if "/" in path else f"{path[:1].upper()}{path[1:]}"
-        yield "note", f"{export} still contains it."
+    # A stored receipt has no names of files, only what kind of file each was.
+    for path, count in Counter(report.yours).items():
+        if "/" in path:
+            yield "note", f"Your export {path} still contains it."
+        elif count > 1:
+            yield "note", f"{count:,} exports in the inbox still contain it."
+        else:
+            yield "note", f"{path[:1].upper()}{path[1:]} still contains it."
     for note in kept_file_notes(files):
         yield "note", note
 
@@ -193,11 +199,31 @@ def kept_file_notes(files: Sequence[str]) -> Iterator[str]:
         yield f"{len(files):,} files were not changed, and may still contain it: {', '.join(named)}{more}."
 
 
+PLACE_CLAUSES = {
+    "earlier versions": "with an earlier version that has them",
+    "authors": "by an author whose name has them",
+    "titles": "in conversations whose title has them",
+    "metadata": "whose metadata has them",
+    "file names": "from files whose name has them",
+    "facts": "behind a fact that has them",
+}
+"""What connects messages with words that are found in a place other than their text."""
+
+
 def place_note(preview: ErasurePreview) -> str:
-    """Where words were found besides the text of messages; empty if nowhere else."""
-    counts = {place: count + preview.found_alone.get(place, 0) for place, count in preview.found_in.items()}
-    others = [f"{place} ({count:,})" for place, count in counts.items() if count and place != "text"]
-    return f"Found also in {', '.join(others)}." if others else ""
+    """Where words were found other than in the text of messages; empty if all that is erased has them in its text."""
+    elsewhere = Counter(place for places in preview.found_elsewhere.values() for place in places)
+    others = [f"{count:,} {PLACE_CLAUSES.get(place, place)}" for place, count in elsewhere.items()]
+    for place, count in preview.found_alone.items():
+        if place == "facts":
+            others.append(f"{pluralize(count, 'fact')} without a message")
+        else:
+            others.append(f"{pluralize(count, 'conversation')} without a message, by {place}")
+    if not others:
+        return ""
+    in_text = preview.found_in.get("text", 0)
+    has = f"{pluralize(in_text, 'message')} {'has' if in_text == 1 else 'have'}" if in_text else "No message has"
+    return f"{has} these words in the text. Also selected: {'; '.join(others)}."
 
 
 def author_note(preview: ErasurePreview) -> str:

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.keys import REPLACED_KEYS, key_to_character
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from appliance_tui.actions import ACTIONS, SCREENS, Action, actions, bindings
+from appliance_tui.actions import ACTIONS, SCREENS, Action, actions, bindings, first_key
 from appliance_tui.list_keys import EVERYWHERE, ListScreen, Navigable
 from appliance_tui.widgets.click_line import ClickLine, LinePart
 
@@ -30,6 +30,13 @@ SWITCH_USER = "user"
 
 SPLIT_VIEW_COLUMNS = 130
 """Columns from which details are shown beside a list."""
+
+
+def tab_label(app: App[object], action_id: str, count: int = 0) -> Content:
+    """The label of a tab: the key of the action that shows it, its name, and how many entries wait there if any do."""
+    name = next(action.name for action in ACTIONS if action.id == action_id)
+    key = first_key(action_id, app._keymap)
+    return Content.assemble((f"{key} ", "$foreground-muted"), f"{name} {count:,}" if count else name)
 
 
 class ScreenBar(ClickLine):
@@ -65,14 +72,15 @@ class ScreenBar(ClickLine):
         status = f" · {app.status_text}" if app.status_text and wide else ""
         user = LinePart(Content.styled(app.active_user, "$foreground-muted"), SWITCH_USER, "Switch the user")
         before = LinePart(Content.styled(erasing, "bold $text-warning"))
-        for right in (  # the longest that has room
-            [before, user, LinePart(Content.styled(f"{status} ", "$foreground-muted"))],
-            [before, user, LinePart(Content(" "))],
-            [before],
+        keys = [] if wide else [LinePart(Content.styled(f" F1–F{len(SCREENS)}", "$foreground-muted"))]
+        for first, right in (  # the longest that has room
+            (keys, [before, user, LinePart(Content.styled(f"{status} ", "$foreground-muted"))]),
+            ([], [before, user, LinePart(Content(" "))]),
+            ([], [before]),
         ):
-            gap = self.size.width - sum(part.content.cell_length for part in (*left, *right))
+            gap = self.size.width - sum(part.content.cell_length for part in (*first, *left, *right))
             if gap > 1:
-                self.show([*left, LinePart(Content(" " * gap)), *right])
+                self.show([*first, *left, LinePart(Content(" " * gap)), *right])
                 return
         self.show(left)
 
@@ -123,8 +131,12 @@ class KeyFooter(ClickLine):
                 keys.setdefault(active.binding.id, (key, self.app.get_key_display(active.binding)))
         if "enter" in active_bindings and (action := self._done_by_enter(screen)) is not None:
             keys[action.id] = ("enter", "⏎")
+        names: set[str] = set()  # what the screen does itself needs no key of the app
         for action in sorted(ACTIONS, key=lambda action: (action.place == "app", action.id != screen.SUBMITS)):
+            if action.place == "app" and action.name in names:
+                continue
             if action.show_in_footer and action.id in keys and screen.available(action.id):
+                names.add(action.name)
                 key, label = keys[action.id]
                 content = Content.assemble((f" {label} ", "bold $footer-key-foreground"), f"{action.name} ")
                 yield action, LinePart(content, key, action.help)

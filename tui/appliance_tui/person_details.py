@@ -110,12 +110,17 @@ def identity_labels(person: Person) -> list[tuple[str, str]]:
 
 
 def other_people(people: Sequence[Person], person: Person) -> list[tuple[Person, str]]:
-    """The people with whom a person can be merged, each with a note."""
-    return [
-        (other, " · ".join(filter(None, (other.id, pluralize(other.messages, "message"), ", ".join(aliases(other))))))
-        for other in people
-        if other.id != person.id
-    ]
+    """The people with whom a person can be merged, each with a note that tells them apart."""
+    return [(other, " · ".join(filter(None, _notes(other)))) for other in people if other.id != person.id]
+
+
+def _notes(person: Person) -> tuple[str, ...]:
+    return (
+        person.id,
+        ", ".join(person_sources(person)),
+        pluralize(person.messages, "message"),
+        ", ".join(aliases(person)),
+    )
 
 
 def _title(text: str) -> Content:

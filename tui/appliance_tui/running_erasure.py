@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from appliance.errors import ApplianceError
+from appliance_tui.actions import first_key
 from appliance_tui.erasure import ErasureRequest, ErasureSummary, preview_erasure
 from appliance_tui.widgets.display_text import pluralize
 from appliance_tui.workers import begin, error_text
@@ -118,9 +119,11 @@ def _notify_of_end(app: ApplianceApp, erasure: RunningErasure) -> None:
         app.notify_error(erasure.error, timeout=10)
         return
     traces = len(erasure.receipt.proof.traces)
+    keys = app._keymap
     found = f" {pluralize(traces, 'trace')} left: see the receipt." if traces else ""
     app.notify(
-        f"Erased {erasure.summary.count_label}.{found} ctrl+r in Forget shows the receipt {erasure.receipt.id}.",
+        f"Erased {erasure.summary.count_label}.{found} {first_key('app.forget', keys)}, then"
+        f" {first_key('forget.receipts', keys)} shows the receipt {erasure.receipt.id}.",
         title="Forgotten",
         severity="warning" if traces else "information",
         timeout=10,

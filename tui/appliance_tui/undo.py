@@ -132,7 +132,7 @@ def _check(pins: dict[str, bool | None] | dict[str, bool], pinned: bool, noun: s
 def _pin_change(count: int, noun: str, pinned: bool, undo: Callable[[Appliance], None]) -> Change:
     what = pluralize(count, noun)
     words = ("Pinned", "Unpinned") if pinned else ("Unpinned", "Pinned")
-    return Change(f"{words[0]} {what}", f"{words[1]} {what} again", undo)
+    return Change(f"{words[0]} {what}", f"{words[1]} {what}", undo)
 
 
 def rename_session(memory: Appliance, id: str, title: str) -> Change:
@@ -238,3 +238,18 @@ def decide_facts(
         return Change(done, f"{ids[0]} is no longer {participle}", undo)
     what = pluralize(len(made), "fact")
     return Change(f"{participle.capitalize()} {what}", f"{what} are no longer {participle}", undo)
+
+
+def add_fact(memory: Appliance, text: str, user: str | None) -> Change:
+    """Add a fact: a sentence, or "name = value".
+
+    Raises:
+        ApplianceError: as the memory says.
+    """
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if equals and name and value:
+        added = memory.facts.add_undoably(attribute=name, value=value, user_id=user)
+    else:
+        added = memory.facts.add_undoably(text, user_id=user)
+    lines = [f"{fact.id} {state_label(fact.state)}: {one_line(fact.text)}" for fact in added.facts]
+    return Change("\n".join(lines), f"No longer added: {one_line(text)}", lambda memory: memory.facts.undo(added.undo))

@@ -25,7 +25,7 @@ from appliance.store.database import Database
 from appliance.store.facts import FactRow
 from appliance.store.messages import message_id
 from appliance.store.statements import Decision, PendingStatements
-from appliance.types import Fact, FactChange, FactKind, FactState, Scope
+from appliance.types import Fact, FactAddition, FactChange, FactKind, FactState, Scope
 
 # Messages read before an answer, about a second's work; the background reads a large import.
 MAX_MESSAGES_BEFORE_ANSWER = 20_000
@@ -158,6 +158,13 @@ class FactService:
 
     def add(self, request: r.AddFactRequest) -> Sequence[Fact]:
         """See ``AddFactRequest``."""
+        return self._add(request).facts
+
+    def add_undoably(self, request: r.AddFactUndoablyRequest) -> FactAddition:
+        """See ``AddFactUndoablyRequest``."""
+        return self._add(request)
+
+    def _add(self, request: r.AddFactRequest | r.AddFactUndoablyRequest) -> FactAddition:
         self._check_kind_and_state(request.kind, None)
         scope = self._scope(request.user_id, request.namespace)
         text, attribute, value = request.text, request.attribute, request.value
@@ -181,16 +188,22 @@ class FactService:
                 for item in extract_statements(sentence, date.today())
                 if item.value
             ] or [(request.kind, request.subject, NOTE_ATTRIBUTE, sentence, "added", None)]
+        slots = [timeline.slot_key(subject, kind, name, value) for kind, subject, name, value, _, _ in stated_facts]
+        named = {(name, value) for _, _, name, value, _, _ in stated_facts}
         with self._context.database.write() as tx:
-            slots = [_add_decision(tx, scope, stated_fact) for stated_fact in stated_facts]
+            before = decision_undo.snapshot_slots(tx, scope.user_id, scope.namespace, slots, named)
+            for stated_fact in stated_facts:
+                _add_decision(tx, scope, stated_fact)
             extraction.derive_stale_page(tx)
+            after = decision_undo.snapshot_slots(tx, scope.user_id, scope.namespace, slots, named)
         db = self._read_up_to_date()
-        return [
+        facts = tuple(
             row.fact
             for slot in dict.fromkeys(slots)
             for row in store.query(db, scope, slot=slot)
             if row.fact.made_by == timeline.PERSON and row.fact.state in ("held", "ended")
-        ]
+        )
+        return FactAddition(facts, decision_undo.encode(before, after))
 
     def extract_pending(
         self, should_continue: Callable[[], bool] = lambda: True, max_messages: int | None = None

@@ -4,7 +4,7 @@ nothing else has changed since."""
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import msgspec
@@ -38,13 +38,18 @@ class DecisionSnapshot:
 def snapshot(db: sqlite3.Connection, row: FactRow, values: Sequence[str]) -> DecisionSnapshot:
     """Return what is decided about a fact's slot and about the slots of these values of its attribute."""
     fact = row.fact
-    scope = (fact.user_id, fact.namespace)
-    slots = {
-        row.slot: None,
-        **dict.fromkeys(timeline.slot_key(fact.subject, fact.kind, fact.attribute, value) for value in values),
-    }
-    known = {slot: _known_digests(db, *scope, slot, fact.attribute, values) for slot in slots}
-    return DecisionSnapshot(*scope, {slot: _read(db, *scope, slot, known[slot]) for slot in slots})
+    slots = [row.slot, *(timeline.slot_key(fact.subject, fact.kind, fact.attribute, value) for value in values)]
+    named = {(fact.attribute, value) for value in values}
+    return snapshot_slots(db, fact.user_id, fact.namespace, slots, named)
+
+
+def snapshot_slots(
+    db: sqlite3.Connection, user_id: str, namespace: str, slots: Iterable[str], named: Set[tuple[str, str]]
+) -> DecisionSnapshot:
+    """Return what is decided about slots. ``named`` are attributes and values that a decision is about to name."""
+    scope = (user_id, namespace)
+    known = {slot: _known_digests(db, *scope, slot, named) for slot in dict.fromkeys(slots)}
+    return DecisionSnapshot(*scope, {slot: _read(db, *scope, slot, known[slot]) for slot in known})
 
 
 def encode(before: DecisionSnapshot, after: DecisionSnapshot) -> bytes:
@@ -90,11 +95,11 @@ def _read(db: sqlite3.Connection, user_id: str, namespace: str, slot: str, known
 
 
 def _known_digests(
-    db: sqlite3.Connection, user_id: str, namespace: str, slot: str, attribute: str, values: Iterable[str]
+    db: sqlite3.Connection, user_id: str, namespace: str, slot: str, also_named: Set[tuple[str, str]]
 ) -> list[bytes]:
     """The digests by which statements and values of a slot can be rejected."""
     statements = stated.statements(db, user_id, namespace, slot)
-    named = {(one.attribute, one.value) for one in statements} | {(attribute, value) for value in values}
+    named = {(one.attribute, one.value) for one in statements} | also_named
     named |= {(one.attribute, one.value) for one in stated.decisions(db, user_id, namespace, slot)}
     named |= {(one.derived.attribute, one.derived.value) for one in stored_facts(db, (user_id, namespace, slot))}
     digests = {one.digest for one in statements} | {timeline.value_digest(slot, *one) for one in named}

@@ -307,7 +307,7 @@ class ConversationScreen(SelectingScreen):
         self.transcript.toggle_fold()
 
     def action_date(self) -> None:
-        self.query_one(QuestionLine).ask("date", "Go to: 2024-03, 9 March 2024 or last May")
+        self.query_one(QuestionLine).ask("date", "Go to: 2024-03, 9 March 2024 or last May", checked=True)
 
     def action_find(self) -> None:
         self.query_one(QuestionLine).ask("find", "Find in this conversation")
@@ -340,6 +340,8 @@ class ConversationScreen(SelectingScreen):
             if (index := layout.first_on_or_after(date)) is None:
                 self.notify(f"No messages in {date} or later.", severity="warning", markup=False)
             else:
+                if (line := self.query_one(QuestionLine)).about == "date":
+                    line.finish()
                 self.transcript.jump(index)
 
     def _begin_search(self, search: ConversationSearch, *, goes_to_first: bool = False) -> None:

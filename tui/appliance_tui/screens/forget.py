@@ -15,6 +15,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widgets import Checkbox, Input, ProgressBar, Static
 
@@ -57,11 +58,11 @@ TYPING_PAUSE_SECONDS = 0.15
 """Seconds without a key before the preview: words may occur in many messages."""
 
 FIELDS = {
-    "words": ("Words", "messages that contain this text"),
+    "words": ("Words", "in a text, author, title, file name, metadata or fact"),
     "title": ("Title", "of conversations"),
     "author": ("Author", "a whole name, or an id (p3)"),
-    "since": ("Since", "2025-12-31"),
-    "until": ("Until", "2025-12-31"),
+    "since": ("Since", "e.g. 2025-12-31"),
+    "until": ("Until", "e.g. 2025-12-31"),
     "source": ("Source", "a format (whatsapp) or the path of a file"),
     "ids": ("Ids", "messages (m345) and conversations (s12)"),
 }
@@ -119,7 +120,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             yield ProgressBar(id="forget-progress", show_eta=False)
             with Horizontal(id="forget-confirm"):
                 yield Static("", id="forget-prompt", markup=False)
-                yield Input(id="forget-count", compact=True)
+                yield Input(id="forget-count", compact=True, select_on_focus=False)
             yield QuestionLine(id="forget-path")
         yield KeyFooter()
 
@@ -199,19 +200,31 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
         preview = summary.preview
         paths = [one_line(abbreviate_home(path)) for path in preview.files]
         notes = [
+            place_note(preview),
             f"This erases {summary.description}. It can't be undone.",
             author_note(preview),
-            place_note(preview),
             *kept_file_notes(paths),
         ]
         self._show_text("\n".join(filter(None, notes)))
-        self.query_one("#forget-prompt", Static).update(
-            f"Type {summary.count} and enter to erase {summary.count_label}:"
-        )
+        self._ask_for_number(summary)
         self.query_one("#forget-confirm").display = True
         if self._focus_confirmation:
             self._focus_confirmation = False
             self.query_one("#forget-count", Input).focus()
+
+    def _ask_for_number(self, summary: ErasureSummary, mismatch: str = "") -> None:
+        prompt = f"{mismatch}Type {summary.count} and enter to erase {summary.count_label}:"
+        self.query_one("#forget-prompt", Static).update(prompt)
+
+    def on_key(self, event: Key) -> None:
+        """Digits that no other line takes are of the number that is asked for."""
+        line = self.query_one("#forget-count", Input)
+        digit = event.character or ""
+        if digit.isdecimal() and self.query_one("#forget-confirm").display and not isinstance(self.focused, Input):
+            event.stop()
+            line.focus()
+            line.value += digit
+            line.cursor_position = len(line.value)
 
     def _show_text(self, text: str | Content) -> None:
         self.query_one("#forget-text", Static).update(text)
@@ -272,7 +285,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
         if summary is None or self._stage != "naming":
             return
         if typed.strip().replace(",", "") != str(summary.count):
-            self.notify(f"That doesn't match. Type {summary.count} to erase {summary.count_label}.")
+            self._ask_for_number(summary, "That doesn't match. ")  # a notification would hide the line
             return
         start_erasure(self.appliance, summary, self._build_request())
 
@@ -354,7 +367,8 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
     def action_save(self) -> None:
         """Ask for the path of a file, and save the receipt to it."""
         if (shown := self._shown_receipt) is not None:
-            self.query_one(QuestionLine).ask("save", "Path of a new file", f"~/appliance-receipt-{shown[0].id}.txt")
+            path = f"~/appliance-receipt-{shown[0].id}.txt"
+            self.query_one(QuestionLine).ask("save", "Path of a new file", path, checked=True)
 
     @on(QuestionLine.Answered)
     def _save_receipt(self, event: QuestionLine.Answered) -> None:
@@ -365,6 +379,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
     async def _save(self, path: str, text: str) -> None:
         with self.appliance.report_errors():
             saved = await asyncio.to_thread(save_private, path, text)
+            self.query_one(QuestionLine).finish()
             self.notify(f"Saved to {one_line(abbreviate_home(str(saved)))}.", timeout=4, markup=False)
 
     def action_receipts(self) -> None:

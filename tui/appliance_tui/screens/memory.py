@@ -17,9 +17,10 @@ from textual.widgets import Static, Tab, Tabs
 from appliance.errors import ApplianceError
 from appliance_tui import details
 from appliance_tui.details import DetailList, DetailPart
+from appliance_tui.frame import tab_label
 from appliance_tui.selecting import SelectingScreen
-from appliance_tui.undo import Change, decide_facts, toggle_pins
-from appliance_tui.widgets.display_text import one_line, pluralize
+from appliance_tui.undo import Change, add_fact, decide_facts, toggle_pins
+from appliance_tui.widgets.display_text import pluralize
 from appliance_tui.widgets.entries import (
     Entry,
     FactEntry,
@@ -83,7 +84,7 @@ class MemoryScreen(SelectingScreen):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
 
     def body(self) -> ComposeResult:
-        yield Tabs(*(Tab(view.capitalize(), id=view) for view in VIEWS), id="views")
+        yield Tabs(*(Tab(tab_label(self.app, f"memory.{view}"), id=view) for view in VIEWS), id="views")
         with Horizontal(id="memory"):
             with Vertical(id="entries-pane"):
                 rows = RowList[Entry](render_entry, key=entry_key, is_head=is_group_head, id="entries")
@@ -143,7 +144,7 @@ class MemoryScreen(SelectingScreen):
             self._rows.show(entries)
         self._rows.keep_selected({entry_key(entry) for entry in self._listing.entries})
         review_count = self._listing.review_count
-        self.query_one("#review", Tab).label = Content(f"Review {review_count:,}" if review_count else "Review")
+        self.query_one("#review", Tab).label = tab_label(self.app, "memory.review", review_count)
         count = sum(not isinstance(entry, GroupHead) for entry in entries)
         titles = {
             "facts": f"{details.state_label(self._state)} facts",
@@ -224,18 +225,6 @@ class MemoryScreen(SelectingScreen):
         self.notify("Select a fact first (press 1 for facts).", timeout=3)
         return None
 
-    def _change(self, work: Callable[[Appliance], str], on_done: Callable[[], None] = lambda: None) -> None:
-        """Run a change, show the notice it returns, and reload. ``on_done`` is called when it succeeded."""
-
-        async def run() -> None:
-            with self.appliance.report_errors():
-                notice = await self.appliance.memory_worker.run_command(work)
-                on_done()
-                self.notify(notice, timeout=3, markup=False)
-            self._load()
-
-        begin(self, run, "change")
-
     def _change_undoably(
         self, change: Callable[[Appliance], Change], on_done: Callable[[], None] = lambda: None
     ) -> None:
@@ -299,7 +288,7 @@ class MemoryScreen(SelectingScreen):
             correct = partial(decide_facts, ids=[id], decision="correct", user=user, value=text)
             self._change_undoably(correct, prompt_line.finish)
         else:
-            self._change(lambda memory: _add_fact(memory, text, user), prompt_line.finish)
+            self._change_undoably(partial(add_fact, text=text, user=user), prompt_line.finish)
 
     def _target_message_ids(self) -> tuple[str, ...]:
         """The messages that an action is for: of the selected entries, else of the current one."""
@@ -410,19 +399,6 @@ def _evidence_messages(memory: Appliance, facts: Sequence[Fact]) -> dict[str, Me
     """The messages that facts rest on, by id."""
     ids = dict.fromkeys(quote.message_id for fact in facts for quote in details.latest_evidence(fact))
     return {message.id: message for message in memory.overview.messages(list(ids)[:MAX_MESSAGES_PER_READ])}
-
-
-def _fact_line(fact: Fact) -> str:
-    return f"{fact.id} {details.state_label(fact.state)}: {one_line(fact.text)}"
-
-
-def _add_fact(memory: Appliance, text: str, user: str | None) -> str:
-    name, equals, value = (part.strip() for part in text.partition("="))
-    if equals and name and value:
-        facts = memory.facts.add(attribute=name, value=value, user_id=user)
-    else:
-        facts = memory.facts.add(text, user_id=user)
-    return "\n".join(map(_fact_line, facts))
 
 
 def _message_of(entry: Entry | None) -> str:

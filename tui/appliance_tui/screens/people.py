@@ -16,7 +16,7 @@ from textual.widgets import Static, Tab, Tabs
 
 from appliance.errors import ApplianceError
 from appliance_tui.details import DetailList, DetailPart
-from appliance_tui.frame import FrameScreen
+from appliance_tui.frame import FrameScreen, tab_label
 from appliance_tui.person_details import identity_labels, other_people, person_parts, proposal_parts
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.widgets.display_text import one_line
@@ -87,7 +87,7 @@ class PeopleScreen(FrameScreen):
         self._wanted: AuthorReference | None = None
 
     def body(self) -> ComposeResult:
-        yield Tabs(*(Tab(view.capitalize(), id=view) for view in VIEWS), id="people-views")
+        yield Tabs(*(Tab(tab_label(self.app, f"people.{view}"), id=view) for view in VIEWS), id="people-views")
         with Horizontal(id="people-split"):
             with Vertical(id="people-pane"):
                 yield HeadingLine("", id="people-headings", markup=False)
@@ -148,7 +148,7 @@ class PeopleScreen(FrameScreen):
         shown = filter_rows(rows, self._filter, self._texts)
         self._rows.show(shown)
         self._select_wanted()
-        self.query_one("#proposals", Tab).label = Content(f"Proposals {len(proposals):,}" if proposals else "Proposals")
+        self.query_one("#proposals", Tab).label = tab_label(self.app, "people.proposals", len(proposals))
         self.query_one("#people-headings").display = self._view == "people"
         title = f"{len(shown):,}" + (f" · by {self._order}" if self._view == "people" else "")
         self.query_one("#people-pane").border_title = title

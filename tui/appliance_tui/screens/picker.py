@@ -84,6 +84,8 @@ class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption 
             for option in self._shown_options
         )
         options.highlighted = 0 if self._shown_options else None
+        if not self._shown_options and (text or not self._placeholder):
+            options.add_option(Option("No match" if text else "Nothing to choose", disabled=True))
 
     @on(Input.Submitted)
     def _choose_highlighted(self) -> None:

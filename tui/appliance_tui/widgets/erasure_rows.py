@@ -27,11 +27,13 @@ ECHO_NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class EchoRow:
-    """Something that may still say what is erased, its text as far as it is known, and whether it is erased too."""
+    """Something that may still say what is erased, its text as far as it is known, whether it is erased too, and
+    whether it has exactly the text of an erased message."""
 
     echo: Echo
     text: str
     is_chosen: bool
+    is_exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +50,23 @@ def erasure_rows(summary: ErasureSummary, chosen_echoes: Collection[str]) -> Ite
     """What the list shows: first what repeats the messages, by the ids that are chosen to be erased too, then the first
     of the messages themselves."""
     echoes, messages = summary.preview.echoes, summary.preview.messages
-    if echoes:
-        count = pluralize(len(echoes), "other item")
-        yield Heading(f"May still say it: {count} (space erases one too, ctrl+o all)")
-        for echo in echoes:
-            yield EchoRow(echo, summary.echo_texts.get(echo.id, ""), echo.id in chosen_echoes)
     echo_ids = {echo.id for echo in echoes}
     sample = [message for message in summary.sample if message.id not in echo_ids]
+    if echoes:
+        count, erased_texts = pluralize(len(echoes), "other item"), {message.text for message in sample}
+        chosen = sum(echo.id in chosen_echoes for echo in echoes)
+        heading = f"May still say it: {count} (space erases one too, ctrl+o all)"
+        yield Heading(f"Repeats it: {count}, {chosen:,} ticked to be erased too" if chosen else heading)
+        for echo in echoes:
+            text = summary.echo_texts.get(echo.id, "")
+            yield EchoRow(echo, text, echo.id in chosen_echoes, text in erased_texts)
     if sample and (echoes or len(messages) > len(summary.sample)):
         is_partial = len(messages) > len(summary.sample)
-        yield Heading(
-            f"The first {len(sample):,} of {pluralize(len(messages), 'message')}" if is_partial else "To be erased"
-        )
+        ticked = len(echo_ids.intersection(f"m{key}" for key in messages))
+        count = pluralize(len(messages), "message")
+        besides = f"; {ticked:,} of them ticked above" if ticked else ""
+        heading = f"The first {len(sample):,} of {count}" if is_partial else f"To be erased: {count}"
+        yield Heading(heading + besides)
     yield from sample
 
 
@@ -82,8 +89,9 @@ def is_heading(row: ErasureRow) -> bool:
 def render_row(row: ErasureRow, width: int) -> Content:
     """A row on one line."""
     match row:
-        case EchoRow(echo, text, is_chosen):
-            box, kind = "[x] " if is_chosen else "[ ] ", ECHO_NAMES[echo.kind]
+        case EchoRow(echo, text, is_chosen, is_exact):
+            box = "[x] " if is_chosen else "[ ] "
+            kind = "exact copy" if is_exact else ECHO_NAMES[echo.kind]
             return Content.assemble(
                 (box, "bold"), (f"{echo.id:<8}", MUTED), (f"{kind}: ", "bold $text-warning"), one_line(text)
             )

@@ -82,12 +82,16 @@ class PromptLine(Horizontal):
 
 
 class QuestionLine(Input):
-    """An input for a date, words or a title, visible while a question is open; ``about`` identifies the question."""
+    """An input for a date, words or a title, visible while a question is open; ``about`` identifies the question.
+
+    It closes when it is answered, unless the answer is ``checked``: then it stays, with what was typed, until the
+    receiver calls ``finish``.
+    """
 
     BINDINGS = [Binding("escape", "leave", show=False)]  # noqa: RUF012
 
     class Answered(Message):
-        """Enter was pressed."""
+        """Enter was pressed. Where the answer is checked, the receiver calls ``finish`` if it is a good one."""
 
         def __init__(self, about: str, text: str) -> None:
             super().__init__()
@@ -106,12 +110,14 @@ class QuestionLine(Input):
         self.about = ""
         self.display = False
         self._previous_focus: Widget | None = None
+        self._is_checked = False
 
-    def ask(self, about: str, placeholder: str, text: str = "") -> None:
+    def ask(self, about: str, placeholder: str, text: str = "", *, checked: bool = False) -> None:
         """Show the question and take the focus until it is answered."""
         if not self.display:
             self._previous_focus = self.screen.focused
         self.about = about
+        self._is_checked = checked
         self.placeholder = placeholder
         self.value = text
         self.display = True
@@ -120,8 +126,14 @@ class QuestionLine(Input):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        self._hide_line()
+        if not self._is_checked:
+            self._hide_line()
         self.post_message(self.Answered(self.about, event.value))
+
+    def finish(self) -> None:
+        """Close the line after a good answer."""
+        if self.display:
+            self._hide_line()
 
     def action_leave(self) -> None:
         self._hide_line()
