@@ -14,6 +14,7 @@ from appliance import Appliance, config
 from appliance_tui.app import ApplianceApp
 from appliance_tui.widgets.first_run import FirstRunPanel
 from appliance_tui.widgets.hits import HitList
+from appliance_tui.widgets.rows import RowList
 from appliance_tui.widgets.search_line import SearchInput
 from tests.discovery import layouts
 from tests.server.daemons import end, filled, start
@@ -125,8 +126,8 @@ def test_f8_beside_a_daemon_asks_it_to_watch_and_starts_no_second_watcher(
     async def body() -> None:
         app = ApplianceApp(lambda: Appliance.open(home))
         async with app.run_test(size=(80, 24)) as pilot:
-            found = app.screen.query_one(FirstRunPanel).query_one("#welcome-found", Static)
-            await until(pilot, lambda: found.display and "Claude Code" in str(found.visual))
+            found = app.screen.query_one(FirstRunPanel).query_one("#welcome-found", RowList)
+            await until(pilot, lambda: found.display and [one.tool for one in found.items] == ["Claude Code"])
             await pilot.press("f8")
             memory = app.memory_worker.memory()
             assert memory.is_attached_to_daemon

@@ -17,6 +17,7 @@ from screens import fill, run, shown, type_in, until
 from appliance_tui import editor
 from appliance_tui.widgets.hits import HitList
 from tests.homes import copied
+from tests.waits import until as wait_until
 
 SPY = """#!{python}
 import os, stat, sys
@@ -136,4 +137,5 @@ def test_the_terminal_is_the_editor_s_until_it_ends(built: Path, home: Path, tmp
         terminal.type("back\n")
         terminal.until("got", start)
         terminal.until("Harbour watch", start)  # the screen is drawn again
-        assert terminal.process.poll() is None and not list(tmp_path.glob(f"{editor.PREFIX}*"))
+        wait_until(lambda: not list(tmp_path.glob(f"{editor.PREFIX}*")), "the removal of the file")
+        assert terminal.process.poll() is None

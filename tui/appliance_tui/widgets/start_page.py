@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.segment import Segment
 from rich.style import Style
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import StartPage
     from appliance_tui.app import ApplianceApp
+    from appliance_tui.list_keys import ListScreen
     from appliance_tui.widgets.start_entries import StartEntry
     from appliance_tui.widgets.start_layout import Cell
 
@@ -348,8 +349,10 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
             self.marked = entry
 
     def on_key(self, event: events.Key) -> None:
-        """Letters that are no commands are typed into the search line."""
-        if event.is_printable and event.character and event.key not in self.screen.active_bindings:
+        """Letters that are no commands here are typed into the search line: on the page there is no hit to act on."""
+        active = self.screen.active_bindings.get(event.key)
+        is_command = active is not None and cast("ListScreen[Any]", self.screen).available(active.binding.id or "")
+        if event.is_printable and event.character and not is_command:
             event.stop()
             self.post_message(self.Left(event.character))
 
