@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.content import Content
+from textual.events import Key
 from textual.reactive import var
 from textual.widgets import Input, Static
 
@@ -20,8 +20,9 @@ from appliance.errors import ApplianceError
 from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters
 from appliance_tui import filters
 from appliance_tui.path_input import open_file, source_file
+from appliance_tui.pending_hits import SearchRequest, acts_on_hits
 from appliance_tui.query_history import QueryHistory
-from appliance_tui.screens.explanation import ExplanationScreen
+from appliance_tui.screens.explanation import explain_hit, explain_miss
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.search_results import SearchResults, SearchSpec, read_page
 from appliance_tui.selecting import SelectingScreen
@@ -37,7 +38,7 @@ from appliance_tui.workers import CoalescingRefresh, MemoryChanged, SerialWorker
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import Hit, HitOrder, Hits, Message
+    from appliance.types import Hit, HitOrder, Message
 
 TYPING_PAUSE_SECONDS = 0.015
 """Seconds without a key before a search: a held key repeats every 0.03, a quick typist types every 0.1."""
@@ -76,6 +77,7 @@ class SearchScreen(SelectingScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
+        self._answered = self._request()
         self._history = QueryHistory()
         self._queries = SerialWorker(self, self.appliance.memory_worker)
         self.query_one(SearchInput).focus()
@@ -113,21 +115,38 @@ class SearchScreen(SelectingScreen):
 
     def _schedule_search(self) -> None:
         """Search again; an unfinished earlier search is cancelled."""
-        begin(self, partial(self._search, self.query_one(SearchInput).value), "search", exclusive=True)
+        begin(self, partial(self._search, self._request()), "search", exclusive=True)
 
-    async def _search(self, query: str) -> None:
+    def _request(self) -> SearchRequest:
+        return SearchRequest(self.query_one(SearchInput).value, self.search_filters, self.sort, self.appliance.user)
+
+    def must_wait(self, event: Key) -> bool:
+        """Whether a key acts on the hits, and those of the request as it stands are not there yet."""
+        focused = self.focused
+        if self._answered == self._request() or focused not in (self.query_one(SearchInput), self.query_one(HitList)):
+            return False
+        if event.key == "enter":
+            return self._finished_filter() is None
+        return acts_on_hits(self, event)
+
+    def tell_of_wait(self, event: Key) -> None:
+        """Say that a key waits for the hits."""
+        self._show_note(f"Still searching. {event.key.capitalize()} waits for the hits; another key takes its place.")
+
+    async def _search(self, request: SearchRequest) -> None:
         await asyncio.sleep(TYPING_PAUSE_SECONDS)
+        query = request.text
         words = filters.without_partial_filter(query)
         if not words.strip() and not replace(self.search_filters, user=None):  # filters alone list what passes them
-            self._show(None, query)
+            self._show(None, request)
             return
         arguments = self.search_filters.search_arguments(self.appliance.user)
         spec = SearchSpec(words, arguments, self.sort, NEIGHBOURS)
-        with show_errors(self._show_error):
+        with show_errors(partial(self._show_error, request)):
             page = await self._queries.run_query(partial(read_page, spec=spec))
             results = SearchResults(spec)
             results.add(page)
-            self._show(results, query)
+            self._show(results, request)
             await self._show_pins(page.hits)
             if results.more and not results.total_is_exact:
                 await asyncio.sleep(COUNT_DELAY_SECONDS)
@@ -147,15 +166,20 @@ class SearchScreen(SelectingScreen):
     def show_selection(self) -> None:
         self._show_summary()
 
-    def _show(self, results: SearchResults | None, query: str) -> None:
+    def _show(self, results: SearchResults | None, request: SearchRequest) -> None:
         hits = self.query_one(HitList)
         before = hits.results.spec if hits.results is not None else None
-        if results is None or before is None or (before.query, before.arguments) != (query, results.spec.arguments):
+        if (
+            results is None
+            or before is None
+            or (before.query, before.arguments) != (results.spec.query, results.spec.arguments)
+        ):
             hits.clear_selection()  # what is selected would not be seen any more
         hits.show(results)
-        self.answered_query = query
+        self._answered, self.answered_query = request, request.text
         self._show_summary()
         self._show_preview()
+        self.appliance.input_queue.resume()
 
     def _show_summary(self) -> None:
         """How many hits there are, and what the search has to say."""
@@ -167,9 +191,9 @@ class SearchScreen(SelectingScreen):
         parts = (self.selection_note(), results.total_text(), order, *results.notes)
         self._show_note(" · ".join(filter(None, parts)))
 
-    def _show_error(self, text: str) -> None:
+    def _show_error(self, request: SearchRequest, text: str) -> None:
         """Say why a search failed, in place of the hits of an earlier one."""
-        self._show(None, self.query_one(SearchInput).value)
+        self._show(None, request)
         self._show_note(text)
 
     @on(HitList.NearEnd)
@@ -310,16 +334,21 @@ class SearchScreen(SelectingScreen):
             self._history.add(self.appliance.active_user)
             self.appliance.read(hit.session_id, hit.message_id, self.query_one(HitList).results)
 
-    def _finish_filter(self) -> bool:
-        """Apply the filter at the end of the search line; False if there is none."""
+    def _finished_filter(self) -> tuple[str, SearchFilters] | None:
+        """The text without the filter at its end, and the filters with it; None if Enter finishes none."""
         line = self.query_one(SearchInput)
         if not line.has_focus or filters.partial_filter(line.value) is None:
-            return False
+            return None
         remaining, search_filters = extract_filters(line.value, self.search_filters, NO_CURSOR)
-        if remaining == line.value:
+        return None if remaining == line.value else (remaining, search_filters)
+
+    def _finish_filter(self) -> bool:
+        """Apply the filter at the end of the search line; False if there is none."""
+        if (finished := self._finished_filter()) is None:
             return False
-        line.value, self.search_filters = remaining, search_filters
-        line.cursor_position = len(remaining)
+        line = self.query_one(SearchInput)
+        line.value, self.search_filters = finished
+        line.cursor_position = len(line.value)
         return True
 
     def action_search(self) -> None:
@@ -380,48 +409,17 @@ class SearchScreen(SelectingScreen):
     @work(exclusive=True, group="why")
     async def action_why(self) -> None:
         """Explain the selected hit: a sentence, and the numbers behind it."""
-        from appliance.types.reasons import reason
-
         results = self.query_one(HitList).results
-        if (hit := self._marked_hit) is None or results is None:
-            return
-        if not results.spec.query.strip():
-            self.notify("It passes the filters; nothing else was asked for.", timeout=3)
-            return
-        own = results.matches.get(hit.message_id)
-        known = {word.casefold() for word in own.words} if own is not None else set()
-        ids = [turn.id for turn in (*hit.before, *hit.after)]
-        with self.appliance.report_errors():
-            near = await self._queries.run_query(lambda memory: memory.overview.matches(results.spec.query, ids))
-            near_words = {word.casefold(): word for found in near for word in found.words}
-            missing = [word for folded, word in near_words.items() if folded not in known]
-            title, author = f"Why {hit.message_id} is hit {hit.rank}", one_line(hit.who)
-            description = Content.assemble(
-                (one_line(reason(hit.why, hit.author, missing)), "bold"), f"\n\n{author}: {one_line(hit.snippet)}"
-            )
-            self.app.push_screen(ExplanationScreen(title, description, hit.why, hit.score))
+        if (hit := self._marked_hit) is not None and results is not None:
+            with self.appliance.report_errors():
+                await explain_hit(self.appliance, hit, results, self._queries.run_query)
 
     @work(exclusive=True, group="why")
     async def action_why_not(self) -> None:
         """Explain why a message that the person names did not match."""
-        from appliance.types.reasons import stage_text
-
         query = self.query_one(SearchInput).value
-        arguments = self.search_filters.search_arguments(self.appliance.user)
-        chosen = await self.app.push_screen_wait(
-            PickerScreen("Why not this message?", (), _message_id_option, "The id of a message, such as m345")
-        )
-        if chosen is None or not query.strip():
-            return
-
-        def search(memory: Appliance) -> Hits:
-            return memory.search(query, why_not=chosen.value, **arguments)
-
         with self.appliance.report_errors():
-            explanation = (await self.appliance.memory_worker.run_query(search)).why_not
-            if explanation is not None:
-                title = stage_text(explanation)
-                self.app.push_screen(ExplanationScreen(title, explanation.words, explanation.why, explanation.score))
+            await explain_miss(self.appliance, query, self.search_filters.search_arguments(self.appliance.user))
 
     def action_copy(self) -> None:
         if (hit := self._marked_hit) is not None:
@@ -463,7 +461,3 @@ class SearchScreen(SelectingScreen):
 
 def _read_messages(memory: Appliance, ids: Sequence[str]) -> list[Message]:
     return memory.overview.messages(ids)
-
-
-def _message_id_option(text: str) -> list[PickerOption]:
-    return [PickerOption("", text.strip(), "as typed")] if text.strip() else []
