@@ -49,7 +49,7 @@ COUNT_DELAY_SECONDS = 0.4
 PREVIEW_COLUMNS = 110
 """Columns from which the selected hit is shown beside the list."""
 
-EMPTY_HINT = "Type to search; ↓ enters this page. Filters: author:ben  since:2024-03"
+EMPTY_HINT = "Type to search; ↓ selects, enter opens. Filters: author:ben  since:2024-03"
 
 
 class SearchScreen(SelectingScreen):
@@ -89,6 +89,7 @@ class SearchScreen(SelectingScreen):
         if self.search_filters.user is not None:
             self.search_filters = self.search_filters.without_filter("user", self.search_filters.user)
         self._refresh_completions()
+        self._show_parts()
         self._schedule_search()
 
     @on(Input.Changed, "#query")
@@ -116,6 +117,11 @@ class SearchScreen(SelectingScreen):
     def _schedule_search(self) -> None:
         """Search again; an unfinished earlier search is cancelled."""
         begin(self, partial(self._search, self._request()), "search", exclusive=True)
+
+    @property
+    def submits(self) -> str:
+        """As ``ListScreen``; an empty memory asks for a file."""
+        return "offer.read" if self.query_one(FirstRunPanel).display else self.SUBMITS
 
     def _request(self) -> SearchRequest:
         return SearchRequest(self.query_one(SearchInput).value, self.search_filters, self.sort, self.appliance.user)
@@ -185,10 +191,16 @@ class SearchScreen(SelectingScreen):
         """How many hits there are, and what the search has to say."""
         results = self.query_one(HitList).results
         if results is None:
-            self._show_note(EMPTY_HINT)
+            self._show_note(filters.filter_note(self.answered_query) or EMPTY_HINT)
             return
         order = "newest first" if self.sort == "time" and results.hits else ""
-        parts = (self.selection_note(), results.total_text(), order, *results.notes)
+        parts = (
+            self.selection_note(),
+            results.total_text(),
+            order,
+            filters.filter_note(self.answered_query),
+            *results.notes,
+        )
         self._show_note(" · ".join(filter(None, parts)))
 
     def _show_error(self, request: SearchRequest, text: str) -> None:
@@ -219,6 +231,8 @@ class SearchScreen(SelectingScreen):
             hits.highlighted = hits.results.position
             self._show_summary()
             self._refresh_pins()
+        elif hits.results is not None:  # what was imported meanwhile may be found
+            self._schedule_search()
 
     def _refresh_pins(self) -> None:
         begin(self, self._load_pins, "pins", exclusive=True)
@@ -283,6 +297,10 @@ class SearchScreen(SelectingScreen):
             return not self.query_one(SearchInput).value and self._history.has_queries(self.appliance.active_user)
         if id == "recall.clear":
             return bool(self.search_filters)
+        if id == "line.leave":
+            return self._marked_hit is not None or bool(self.search_filters)
+        if id == "line.down":
+            return self.query_one(StartPagePanel).display
         if id == "recall.open" and (start_page := self.query_one(StartPagePanel)).display:
             return start_page.chosen is not None
         return id in ("recall.search", "recall.filter") or not id.startswith("recall.") or self._marked_hit is not None
@@ -298,7 +316,10 @@ class SearchScreen(SelectingScreen):
     @on(SearchInput.Exited)
     def _focus_list(self) -> None:
         start_page = self.query_one(StartPagePanel)
-        (start_page if start_page.display else self.query_one(HitList)).focus()
+        if start_page.display:
+            start_page.focus()
+        elif self._marked_hit is not None or self.search_filters:  # else a letter that follows would be lost
+            self.query_one(HitList).focus()
 
     @on(StartPagePanel.Loaded)
     def _show_parts(self) -> None:
@@ -309,6 +330,7 @@ class SearchScreen(SelectingScreen):
         self.query_one(FirstRunPanel).set_shown(start_page.is_empty)
         self.query_one("#note").display = not start_page.is_empty
         self.query_one("#results").display = is_searching and not start_page.is_empty
+        self.refresh_bindings()
 
     @on(StartPagePanel.Left)
     def _leave_start_page(self, event: StartPagePanel.Left) -> None:
@@ -328,7 +350,9 @@ class SearchScreen(SelectingScreen):
     def action_open(self) -> None:
         if self._finish_filter():
             return
-        if (start_page := self.query_one(StartPagePanel)).display:
+        if (first_run := self.query_one(FirstRunPanel)).display:
+            first_run.enter() if first_run.found else self.appliance.offer_import()
+        elif (start_page := self.query_one(StartPagePanel)).display:
             start_page.action_select()
         elif (hit := self._marked_hit) is not None:
             self._history.add(self.appliance.active_user)
