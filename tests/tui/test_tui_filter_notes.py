@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from scenes import words
+from screens import fill, run, shown, type_in, until
 
 from appliance_tui.filters import filter_note
+from appliance_tui.widgets.hits import HitList
 
 
 @pytest.mark.parametrize(
@@ -24,3 +29,18 @@ from appliance_tui.filters import filter_note
 )
 def test_what_is_said_about_filters(text: str, note: str) -> None:
     assert filter_note(text) == note
+
+
+def test_a_search_without_a_match_says_so_in_the_middle_with_its_filters(home: Path, tmp_path: Path) -> None:
+    home = fill(home, tmp_path)
+
+    async def body() -> None:
+        async with shown(home, (80, 24)) as (app, pilot):
+            await type_in(pilot, "walnuts since:2031 ")
+            await until(pilot, lambda: "Filters: since:2031" in words(app))
+            assert "No match" in words(app) and "X clears them" in words(app)
+            await pilot.press("escape", "X")
+            await until(pilot, lambda: app.query_one(HitList).hits)
+            assert "X clears" not in words(app)
+
+    run(body)

@@ -202,6 +202,17 @@ class SearchScreen(SelectingScreen):
             *results.notes,
         )
         self._show_note(" · ".join(filter(None, parts)))
+        self.query_one(HitList).show_reason("" if results.hits else self._why_no_hits(results))
+
+    def _why_no_hits(self, results: SearchResults) -> str:
+        reason = f"{results.total_text()} for “{one_line(results.spec.query.strip())}”."
+        if not results.spec.query.strip():
+            reason = "No message passes the filters."
+        if not self.search_filters:
+            return reason
+        names = self.appliance.names_by_id
+        pairs = "  ".join(f"{name}:{names.get(value, value)}" for name, value in self.search_filters.pairs())
+        return f"{reason}\n\nFilters: {one_line(pairs)}\nesc, then X clears them."
 
     def _show_error(self, request: SearchRequest, text: str) -> None:
         """Say why a search failed, in place of the hits of an earlier one."""
