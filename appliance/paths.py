@@ -20,6 +20,9 @@ BACKUP_PASSPHRASE_VARIABLE = "APPLIANCE_BACKUP_PASSPHRASE"
 FOLDER_MODE = 0o700
 FILE_MODE = 0o600
 
+DATABASE = "recall.db"
+LOCK = "lock"
+
 _COPY_BYTES = 1 << 16
 """The blocks of a copied file: one of zeros is not written."""
 
@@ -41,7 +44,7 @@ class Home:
     root: Path
 
     config = _HomePath("config.toml")
-    database = _HomePath("recall.db")
+    database = _HomePath(DATABASE)
     vectors = _HomePath("vectors")
     index = _HomePath("index")
     models = _HomePath("models")
@@ -63,7 +66,7 @@ class Home:
     """The texts of erasures that are not finished, until they have been searched for."""
     jina = _HomePath("jina.json")
     """How many tokens were sent to the Jina API."""
-    lock = _HomePath("lock")
+    lock = _HomePath(LOCK)
     backups = _HomePath("backups")
     """What is known of the backups that were made of this home."""
 

@@ -10,7 +10,7 @@ import errno
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, cast
 
 import typer
 from typer.core import TyperGroup
@@ -137,7 +137,7 @@ def run_command(program: CommandGroup, arguments: list[str]) -> int:
         _report(error, as_json)
         return error.exit_code
     except _USAGE as error:
-        _report_usage(error, as_json)
+        _report_usage(error, as_json, _command_path(program, arguments))
         return int(error.exit_code)
     except BrokenPipeError:
         # The reader of stdout has ended, as "head" does.
@@ -169,10 +169,24 @@ def _report(error: ApplianceError, as_json: bool) -> None:
         _print_error(type(error).__name__, str(error.args[0]), error.where, error.hint)
 
 
-def _report_usage(error: Any, as_json: bool) -> None:
+def _command_path(program: CommandGroup, arguments: Sequence[str]) -> str:
+    """The command that arguments name, with its groups: not every usage error says of which one it is."""
+    names, command = ["appliance"], cast("Any", program)
+    for argument in arguments:
+        command = getattr(command, "commands", {}).get(argument)
+        if command is None:
+            break
+        names.append(argument)
+    return " ".join(names)
+
+
+def _report_usage(error: Any, as_json: bool, named: str) -> None:
     context = getattr(error, "ctx", None)
-    command = context.command_path if context else "appliance"
+    command = context.command_path if context else named
     hint = f"See '{command} --help'."
+    if context and error.format_message().startswith("Got unexpected extra argument"):
+        takes_words = any(part.param_type_name == "argument" for part in context.command.params)
+        hint = f"Put text with spaces in quotation marks. {hint}" if takes_words else hint
     output.say_error(error.format_message(), hint)
     if as_json:
         _print_error("UsageError", error.format_message(), command, hint)

@@ -261,13 +261,23 @@ def _describe_points(report: ErasureReport) -> str:
 
 def _say_places(preview: ErasurePreview) -> None:
     """Say where words were looked for."""
-    found = [f"{place} ({output.plural(count, 'message')})" for place, count in preview.found_in.items() if count]
-    others = [place for place, count in preview.found_in.items() if not count]
+    counts = {place: _counts_at(preview, place) for place in preview.found_in}
+    found = [f"{place} ({', '.join(those)})" for place, those in counts.items() if those]
+    others = [place for place, those in counts.items() if not those]
     if found:
         elsewhere = f" Not in: {', '.join(others)}." if others else ""
         output.say(f"note: The words stand in: {', '.join(found)}.{elsewhere}")
     elif others:
         output.say(f"note: The words were looked for in {', '.join(others)}, and found nowhere.")
+
+
+def _counts_at(preview: ErasurePreview, place: str) -> list[str]:
+    """The messages that words in a place lead to, and what has the words there without a message; empty if none."""
+    messages, alone = preview.found_in[place], preview.found_alone.get(place, 0)
+    return [
+        *([output.plural(messages, "message")] if messages else []),
+        *([output.plural(alone, "fact" if place == "facts" else "conversation")] if alone else []),
+    ]
 
 
 def _say_authors(preview: ErasurePreview) -> None:

@@ -71,8 +71,12 @@ def print_report(report: IngestReport, dry_run: bool) -> None:
         _print_wrapped(f"{output.plural(kept, 'attachment')} copied into the memory")
     if report.pending:
         state = f"{output.plural(report.pending, 'passage')} can be searched by words only so far"
+    elif dry_run:
+        state = "nothing was stored"
+    elif documents or any(map(report.total, ("new", "updated", "duplicates"))):
+        state = "all of it can be searched by words and by meaning"
     else:
-        state = "nothing was stored" if dry_run else "all of it can be searched by words and by meaning"
+        state = "no message was stored"
     _print_wrapped(f"{state}; {report.seconds:.1f} s")
     if report.pending and report.pending_reason:
         output.say(f"note: {report.pending_reason}")

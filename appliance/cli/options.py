@@ -12,6 +12,7 @@ import typer
 
 from appliance.errors import InputError, NotFound, UsageError
 from appliance.types import SecretPolicy
+from appliance.types.attachments import Contained
 
 if TYPE_CHECKING:
     from appliance import paths
@@ -84,8 +85,11 @@ Since = Annotated[str | None, option("--since", "WHEN", "Only messages from this
 Until = Annotated[str | None, option("--until", "WHEN", "Only messages until this date or period (inclusive) or time.")]
 Has = Annotated[
     list[str] | None,
-    option("--has", "image|audio|video|file|attachment|link", "Only messages that have one of these (repeatable)."),
-]
+    option(
+        "--has", "|".join(get_args(Contained)),
+        "Only messages that have one of these, or are pages of a document (repeatable).",
+    ),
+]  # fmt: skip
 Tag = Annotated[list[str] | None, option("--tag", "TAG", "Only conversations with this tag (repeatable).")]
 DryRun = Annotated[bool, flag("--dry-run", "Show what would be removed; change nothing.")]
 

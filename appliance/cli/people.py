@@ -11,6 +11,7 @@ from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
 
 if TYPE_CHECKING:
+    from appliance.client import Appliance
     from appliance.types import Identity, PeopleChange, PeopleList, Person, PersonProposal
 
 verbs = typer.Typer()
@@ -143,6 +144,7 @@ def show_person(
     """
     with options.open_to_read(home, "people show", reveal) as memory:
         found = memory.people.get(person, user_id=user)
+        names = _names(memory, user) if found.proposals and not json else {}
     if json:
         output.print_json(found)
         return
@@ -178,7 +180,7 @@ def show_person(
         for message in found.asked_about:
             output.print_line(f"  {message.message_id} ({message.times}) {output.one_line(message.snippet)}")
     for proposal in found.proposals:
-        output.say(f"May be the same: {_proposal(proposal, {one.id: one.name})}")
+        output.say(f"May be the same: {_proposal(proposal, names)}")
 
 
 @verbs.command("merge")
@@ -315,6 +317,11 @@ def _by_kind(identities: Sequence[Identity]) -> dict[str, str]:
         kind: ", ".join(f"{value} ({', '.join(sources)})" for value, sources in of_kind.items())
         for kind, of_kind in sorted(values.items(), key=lambda item: _KINDS.index(item[0]))
     }
+
+
+def _names(memory: Appliance, user: str | None) -> dict[str, str]:
+    """The names of all people by their ids."""
+    return {one.id: one.name for one in memory.people.list(user, everyone=True)}
 
 
 def _proposal_groups(found: PeopleList) -> list[str]:

@@ -44,6 +44,7 @@ def recover(
             output.say(f"{part.where}: {part.reason}")
         if len(report.lost) > MAX_PRINTED_LOSSES:
             output.say(f"and {len(report.lost) - MAX_PRINTED_LOSSES} more; --json names all")
-        output.say("'appliance reindex --pending' computes the vectors now; a running memory does so by itself.")
+        if report.messages:
+            output.say("'appliance reindex --pending' computes the vectors now; a running memory does so by itself.")
     if report.lost:
         raise typer.Exit(1)

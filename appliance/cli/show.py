@@ -12,7 +12,7 @@ import typer
 from appliance import export_files
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
-from appliance.errors import UsageError
+from appliance.errors import DiskFull, UsageError
 
 
 def show(
@@ -170,6 +170,7 @@ def _write(target: Path, chunks: Iterable[bytes], force: bool) -> dict[str, Any]
 
     Raises:
         UsageError: the file can't be written, or exists now and may not be overwritten.
+        DiskFull: the disk has no room for it.
     """
     try:
         size = export_files.write_export(target, chunks, overwrite=force)
@@ -180,6 +181,11 @@ def _write(target: Path, chunks: Iterable[bytes], force: bool) -> dict[str, Any]
     return {"path": output.display_path(target), "bytes": size}
 
 
-def _unwritable_error(target: Path, error: OSError) -> UsageError:
-    reason = error.strerror or error
-    return UsageError(f"Can't write the file ({reason}).", where=output.display_path(target), hint="Name another file.")
+def _unwritable_error(target: Path, error: OSError) -> UsageError | DiskFull:
+    from appliance.store.room import is_disk_full
+
+    where = output.display_path(target)
+    if is_disk_full(error):
+        hint = "Make room there, or name a file on another disk."
+        return DiskFull("The disk has no room for the export; nothing was exported.", where=where, hint=hint)
+    return UsageError(f"Can't write the file ({error.strerror or error}).", where=where, hint="Name another file.")

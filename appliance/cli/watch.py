@@ -16,7 +16,7 @@ from appliance.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from appliance.types import FileReport, WatchChange
+    from appliance.types import FileReport, InputProblem, WatchChange
 
 MIN_PATH = 16
 """Columns that a path has at least."""
@@ -56,7 +56,7 @@ def watch(
     from appliance.server.http import responses
 
     reports: list[FileReport] = []
-    narrator = _Narrator()
+    narrator = Narrator()
     with ExitStack() as stack:
         memory = stack.enter_context(options.open_or_create(home, "watch", worker=not once))
 
@@ -65,7 +65,7 @@ def watch(
             if json and not once:
                 output.print_json_line(responses.file_shape(report))
             elif not json:
-                narrator.say(report, with_errors=not once)
+                narrator.say(report, with_problems=not once)
 
         watcher = memory.watcher(
             paths or (), user_id=user, on_read=on_file_read, on_trouble=lambda note: output.say_notes([note])
@@ -82,6 +82,8 @@ def watch(
     if once and json:
         output.print_json({"files": [responses.file_shape(report) for report in reports]})
     if once:
+        if not json:
+            import_report.say_notes(reports)
         import_report.say_errors(reports)
     if once and any(report.status in ("partial", "failed") for report in reports):
         raise typer.Exit(ingest.PARTIAL_EXIT_CODE)
@@ -113,14 +115,15 @@ def say_change(change: WatchChange, *, removed: bool = False) -> None:
         output.say("'appliance watch --once' reads it now; 'appliance serve' and 'appliance watch' follow it.")
 
 
-class _Narrator:
+class Narrator:
     """Prints a line for each file with messages. Files without any are lines with a count, printed before the next
     file with messages and at the end."""
 
     def __init__(self) -> None:
         self._quiet: list[FileReport] = []
+        self._notes: dict[str, tuple[InputProblem, ...]] = {}
 
-    def say(self, report: FileReport, *, with_errors: bool) -> None:
+    def say(self, report: FileReport, *, with_problems: bool) -> None:
         from appliance.report_groups import outcome_of
 
         if outcome_of(report) in ("read with", "without messages", "skipped"):
@@ -130,8 +133,11 @@ class _Narrator:
         rest = f"  {report.format or '-'}  {report.new:,} new, {report.updated:,} updated, {report.duplicates:,} known"
         room = import_report.width() - len(report.status) - len(rest) - 2
         output.print_line(f"{report.status}  {import_report.shorten_path(report.path, max(room, MIN_PATH))}{rest}")
-        if with_errors:
+        if with_problems:
             import_report.say_problems(report.errors)
+            if report.notes != self._notes.get(report.path):  # a log that grows has the same ones again and again
+                import_report.say_problems(report.notes)
+            self._notes[report.path] = report.notes
 
     def end(self) -> None:
         """Print the files without messages that were not printed yet."""

@@ -25,7 +25,7 @@ from appliance.errors import ConfigError
 from appliance.ingest.discovery.places import patterns_of
 from appliance.ingest.following import FollowedLogs
 from appliance.ingest.side_files import SideFiles
-from appliance.ingest.watch_roots import outermost_folders
+from appliance.ingest.watch_roots import check_readable, outermost_folders
 from appliance.ingest.watcher import FolderWatcher, WatchIntervals
 from appliance.paths import Home
 from appliance.runtime.streams import ProducerStream
@@ -98,6 +98,7 @@ class WatchService:
         user = self._settings.user if request.user_id is None else request.user_id
         scope = Scope(user, request.namespace)
         named = outermost_folders([Path(folder).expanduser() for folder in request.folders])
+        check_readable(named)
         subscriber = _Subscriber(named, request.once)
         keeps_owners = request.user_id is None and not request.namespace
 
@@ -123,7 +124,7 @@ class WatchService:
     def add(self, request: r.AddWatchedRequest) -> WatchChange:
         """See ``AddWatchedRequest``."""
         paths = [os.path.abspath(os.path.expanduser(path)) for path in request.paths]
-        outermost_folders([Path(path) for path in paths])
+        check_readable(outermost_folders([Path(path) for path in paths]))
         with self._lock:
             return self._changed(config.add_watched(self._home, paths))
 

@@ -30,6 +30,7 @@ from appliance.formats.text import CHUNK_BYTES, READ_ERRORS
 from appliance.ingest.litter import litter_reason, path_litter, unfinished_reason
 from appliance.ingest.side_files import SideFiles
 from appliance.ingest.zip_recovery import ZipDamage, open_zip
+from appliance.paths import DATABASE, LOCK
 from appliance.types import InputProblem
 
 _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
@@ -213,7 +214,10 @@ def _expand(
     except OSError as error:
         yield _unreadable(path, error, explicit=explicit)
         return
-    if stat.S_ISDIR(info.st_mode):
+    # Its database must not even be opened: to close it again would take away the locks of the process that works on it.
+    if _is_of_a_memory(path):
+        yield (_failed if explicit else _skipped)(path, "a memory's own files: 'appliance export' writes its messages")
+    elif stat.S_ISDIR(info.st_mode):
         if (info.st_dev, info.st_ino) in seen:
             yield _skipped(path, "a link to a folder that has been read already")
         else:
@@ -223,6 +227,12 @@ def _expand(
         yield (_failed if explicit else _skipped)(path, "not a regular file")
     else:
         yield from _file(path, root, info.st_size, explicit=explicit)
+
+
+def _is_of_a_memory(path: Path) -> bool:
+    """Whether a path is the home of a memory, or a file of its database."""
+    home = path.parent if path.name.startswith(DATABASE) else path
+    return (home / DATABASE).is_file() and (home / LOCK).is_file()
 
 
 def _folder(path: Path, root: _SourceRoot, seen: set[tuple[int, int]]) -> Iterator[Document | UnreadSource]:

@@ -66,6 +66,18 @@ def outermost_folders(folders: Sequence[Path]) -> list[Path]:
     return [folder for folder in unique if not any(_includes(outer, folder) for outer in unique)]
 
 
+def check_readable(folders: Sequence[Path]) -> None:
+    """
+    Raises:
+        HomeError: One of these folders and files exists, and this process may not read it.
+    """
+    for folder in folders:
+        access = os.R_OK | os.X_OK if folder.is_dir() else os.R_OK
+        if folder.exists() and not os.access(folder, access):
+            hint = "Check its permissions, or name another folder."
+            raise HomeError("It can't be read: permission denied.", where=str(folder), hint=hint)
+
+
 def _includes(outer: Path, path: Path) -> bool:
     return outer in path.parents and not path_litter(path.relative_to(outer).parts, is_folder=path.is_dir())[0]
 

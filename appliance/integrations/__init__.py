@@ -9,4 +9,4 @@ from __future__ import annotations
 
 def missing_extra_message(extra: str) -> str:
     """The message of the ImportError if the library of an adapter is not installed."""
-    return f'this adapter needs a library that is not installed: pip install "memory-appliance[{extra}]"'
+    return f'this adapter needs a library that is not installed: pip install ".[{extra}]" in a clone of the repository'

@@ -33,6 +33,8 @@ _TEMPORAL = TemporalWords(
         0: "today|tonight|this morning|this afternoon|this evening",
         1: "tomorrow", 2: "the day after tomorrow|day after tomorrow",
     },
+    # "The week before last Christmas" is another one.
+    before_last_after=r"before last(?=\s*(?:[?.!,;)]|$))",
     last="last|past|previous", this="this|the current", coming="coming", next="next", next_after="next week",
     ago_after="ago", ahead="in", on=("on",), of="of", ordinal="st|nd|rd|th",
     before="before|prior to", until="until|till|by|up to", since="since", after="after",
@@ -49,6 +51,7 @@ _TEMPORAL = TemporalWords(
         (12, 24): "christmas eve", (12, 25): "christmas day", (12, 31): "new year's eve|new years eve",
         (1, 1): "new year's day|new years day",
     },
+    christmas="christmas",
     week_of="week of|week beginning|week starting", at="at around|at about|at", o_clock="o'clock",
     am="am|a\\.m\\.|in the morning", pm="pm|p\\.m\\.|in the afternoon|in the evening",
 )  # fmt: skip

@@ -55,12 +55,15 @@ class TemporalWords:
     ago_before: str = ""  # before a count of units: so many ago
     ago_after: str = ""  # after it
     last_after: str = ""  # after a unit: the last one
+    before_last: str = ""  # before a unit: the one before the last one
+    before_last_after: str = ""  # after it
     next_after: str = ""  # after a weekday: the one of next week
     of: str = ""  # between day, month and year
     ordinal: str = ""  # after the number of a day
     new_year: str = ""
     quarters: tuple[str, ...] = ()  # from the first quarter of a year on
     holidays: Mapping[tuple[int, int], str] = field(default_factory=dict)  # by month and day
+    christmas: str = ""  # with a year behind it: 24 to 26 December
     week_of: str = ""  # before a day: the week that has it
     at: str = ""  # before a time of day
     o_clock: str = ""  # after the number of an hour

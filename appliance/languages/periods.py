@@ -74,6 +74,7 @@ _CLOCK_AFTER = re.compile(
 
 
 _MONTH_AND_DAY = re.compile(r"(?P<month>\d{1,2})-(?P<day>\d{1,2})")
+LEAP_YEAR = 2024
 LEAP_YEARS_APART = 8
 """The most years between one 29 February and the next."""
 
@@ -119,6 +120,24 @@ def read_period(text: str, today: datetime) -> Period | None:
     if found.form in ("bound", "hour"):
         return None
     return max((period for period in found.periods if period[0] <= today), default=None)
+
+
+def impossible_dates(text: str) -> list[str]:
+    """The dates that a text names and no calendar has, in its words: "31 February 2024", "2026-05-32"."""
+    return list(dict.fromkeys(text[one.start : one.end] for one in find(text, MAX_EXPRESSIONS) if _is_impossible(one)))
+
+
+def _is_impossible(one: TemporalExpression) -> bool:
+    """Whether an expression names a day that its month does not have, or a month beyond December.
+
+    "2024-17" may be any number, and "32 may" of anything: a day counts, and one above 31 only with a year."""
+    if one.month is None or one.day is None:
+        return False
+    if one.year is None:
+        return monthrange(LEAP_YEAR, one.month)[1] < one.day <= 31
+    if one.year < FIRST_BARE_YEAR:
+        return False
+    return not 1 <= one.month <= 12 or not 1 <= one.day <= monthrange(one.year, one.month)[1]
 
 
 def read_day(text: str, today: datetime) -> datetime | None:
@@ -302,8 +321,8 @@ def _spans(one: TemporalExpression, today: datetime) -> Iterator[Period]:
         case TemporalExpression(unit=str(unit), count=int(count)) if count < 0:
             span = _back(today, unit, -count)
             yield (span[0], today + DAY) if one.anchor == "past" else span
-        case TemporalExpression(unit=str(unit), anchor="last" | "this"):
-            yield _whole(today, unit, int(one.anchor == "last"))
+        case TemporalExpression(unit=str(unit), anchor="this" | "last" | "before last" as anchor):
+            yield _whole(today, unit, ("this", "last", "before last").index(anchor))
         case TemporalExpression(days=int(days)) if days <= 0:
             yield today + days * DAY, today + (days + 1) * DAY
         case TemporalExpression(year=int(year), month=None, season=None) if FIRST_BARE_YEAR <= year <= today.year + 1:

@@ -25,6 +25,7 @@ _TEMPORAL = TemporalWords(
     },
     numbers=("un|una", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho", "nueve", "diez"),
     days={-2: "anteayer", -1: "ayer", 0: "hoy", 1: "mañana", 2: "pasado mañana"},
+    before_last_after="antepasad[oa]",
     last="últim[oa]", last_after="pasad[oa]", this="est[ea]", coming="próxim[oa]", next_after="que viene",
     ago_before="hace", ahead="en", on=("el",), of="de|del", ordinal="º", before="antes de|antes del",
     until="hasta", since="desde|a partir de|a partir del", after="después de|después del",
@@ -38,6 +39,7 @@ _TEMPORAL = TemporalWords(
     holidays={
         (12, 24): "nochebuena", (12, 25): "día de navidad", (12, 31): "nochevieja", (1, 1): "día de año nuevo",
     },
+    christmas="navidades|navidad",
     week_of="semana del", at="a las|a la|sobre las", o_clock="horas|h", am="a\\.\\s?m\\.|de la mañana",
     pm="p\\.\\s?m\\.|de la tarde|de la noche",
 )  # fmt: skip

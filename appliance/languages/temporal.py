@@ -18,9 +18,9 @@ from appliance.languages import LANGUAGES
 from appliance.languages.calendar_dates import CALENDARS
 from appliance.languages.language import TimeUnit, full_names
 
-# "last" is the one before the present, "this" the present or coming one, "next" the one of next week, and "past" a
-# count of units up to now.
-Anchor = Literal["last", "this", "next", "past"]
+# "last" is the one before the present, "before last" the one before that, "this" the present or coming one, "next" the
+# one of next week, and "past" a count of units up to now.
+Anchor = Literal["last", "before last", "this", "next", "past"]
 
 
 def words(field: str) -> str:
@@ -54,6 +54,8 @@ _HOLIDAYS = {
     for day, names in language.temporal.holidays.items()
     for name in names.split("|")
 }
+# Christmas is a season of gifts and songs too: its days are meant only with a year.
+_HOLIDAYS_OF_A_YEAR = {name: (12, 26, 24) for language in LANGUAGES for name in language.temporal.christmas.split("|")}
 # How many days after today.
 DAYS = {name: days for temporal in _TEMPORAL for days, names in temporal.days.items() for name in names.split("|")}
 _UNITS = {name: unit for temporal in _TEMPORAL for unit, names in temporal.units.items() for name in names.split("|")}
@@ -111,7 +113,9 @@ def _named(first_day: str = "", to_last_day: str = "", short_year: str = "") -> 
     | {words("ago_before")}\s+(?P<back9>{_COUNT})\s+(?P<unit9>{UNIT})
     | {words("ahead")}\s+(?P<ahead>\d{{1,3}}|{_any(_NUMBERS)})\s+(?P<unit10>{UNIT})
     | (?:(?P<last11>{_LAST})|(?P<this11>{_THIS}))\s+(?P<unit11>{UNIT})
-    | (?P<unit12>{UNIT})\s+(?P<last12>{words("last_after")})
+    | (?:(?P<unit12>{UNIT})|(?P<month12>{MONTH})|(?P<season12>{SEASON}))\s+(?P<last12>{words("last_after")})
+    | (?P<before_last16>{words("before_last")})\s+(?P<unit16>{UNIT})
+    | (?P<unit17>{UNIT})\s+(?P<before_last17>{words("before_last_after")})
     | (?P<days>{_any(DAYS)})
     | (?P<year>{YEAR})
 """
@@ -128,6 +132,7 @@ def _anywhere() -> re.Pattern[str]:
             (?P<day3>\d{{1,2}}){_ORDINAL}?(?:,?\s+(?P<year3>{YEAR}))?(?!\s+(?:{_OF}\s+)?{MONTH}\b)
         | (?P<quarter>{_any(QUARTERS).replace(".", "[.]")})(?:,?\s+(?:{_OF}\s+)?|/)(?P<year13>{YEAR})
         | (?P<holiday>{_any(_HOLIDAYS)})(?:,?\s+(?:{_OF}\s+)?(?P<year14>{YEAR}))?
+        | (?P<holiday_of_year>{_any(_HOLIDAYS_OF_A_YEAR)}),?\s+(?:{_OF}\s+)?(?P<year15>{YEAR})
         | (?:{_NEAR}\s+|{_ON})(?P<weekday>{WEEKDAY})(?:\s+(?P<next_after>{words("next_after")}))?
         )\b""",
         re.IGNORECASE | re.VERBOSE,
@@ -281,6 +286,8 @@ def _expression(found: re.Match[str], start: int | None = None) -> TemporalExpre
             values = {"month": month, "day": day, "either": max(first, second) <= 12 and first != second}
         case {"holiday": text}:
             values = dict(zip(("month", "day"), _HOLIDAYS[text], strict=True))
+        case {"holiday_of_year": text}:
+            values = dict(zip(("month", "day", "first_day"), _HOLIDAYS_OF_A_YEAR[text], strict=True))
         case {"past": count}:
             values = {"count": -_count(count), "anchor": "past"}
         case {"back": count}:
@@ -291,6 +298,8 @@ def _expression(found: re.Match[str], start: int | None = None) -> TemporalExpre
             values = {"days": DAYS[text]}
         case {"next": _} | {"next_after": _}:
             values = {"anchor": "next"}
+        case {"before_last": _}:
+            values = {"anchor": "before last"}
         case {"this": _} | {"last": _}:
             values = {"anchor": "this" if "this" in groups else "last"}
     for name, (field, read) in _FIELDS.items():

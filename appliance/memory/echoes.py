@@ -4,6 +4,8 @@ After erasing "The spare keys are with Mrs. Aydın", an assistant's "Saved: spar
 it. An echo repeats a sentence of an erased message, with a rare word of it: a word that many messages have is no
 evidence, and neither is a message of one or two common words ("ok, thanks"), even where another says the same. Echoes
 are offered, and erased only when the person says so.
+
+What an app writes into each chat itself ("Messages and calls are end-to-end encrypted") repeats no person's words.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from appliance.store import archive, facts, lexical, messages, summaries
 from appliance.store.file_search import TextFinder
 from appliance.store.scripts import split_unspaced
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
-from appliance.types import Echo, EchoKind, Role, Scope
+from appliance.types import LOCAL, Echo, EchoKind, Role, Scope
 from appliance.types.placeholders import MAX_CHARACTERS, placeholder_kind
 
 MAX_RARE_MESSAGES = 20
@@ -80,9 +82,11 @@ class Echoes:
 
 
 def find_echoes(db: sqlite3.Connection, scope: Scope, erased: Sequence[int]) -> Echoes:
-    """Find what else in a scope says what messages say that are about to go. A placeholder of an app says nothing."""
+    """Find what else in a scope says what messages say that are about to go. A placeholder or a notice of an app says
+    nothing."""
     erased_keys = set(erased)
-    index = _RareWords(db, list(_without_placeholders(db, erased)))
+    notices = _notices(db, erased)
+    index = _RareWords(db, [key for key in _without_placeholders(db, erased) if key not in notices])
     found: dict[int, EchoKind] = dict.fromkeys(_variants(db, index.distinctive) - erased_keys, "copy")
     owner = (scope.user_id, scope.namespace)
     candidates = db.execute(
@@ -113,6 +117,24 @@ def find_echoes(db: sqlite3.Connection, scope: Scope, erased: Sequence[int]) -> 
 def _without_placeholders(db: sqlite3.Connection, keys: Sequence[int]) -> Iterator[int]:
     beginnings = messages.excerpts(db, keys, MAX_CHARACTERS + 1)
     return (key for key in keys if key not in beginnings or placeholder_kind(beginnings[key].excerpt) is None)
+
+
+def _notices(db: sqlite3.Connection, keys: Sequence[int]) -> set[int]:
+    """What apps wrote among these messages: those of the system in chats among people, which are no pages of documents.
+    In a talk with an assistant they are a person's instructions."""
+    written = db.execute(
+        "SELECT m.id, m.session_id FROM message m JOIN session s ON s.id = m.session_id"
+        f" WHERE m.id IN {JSON_KEYS_SQL} AND m.role = 'system' AND s.format <> ?"
+        " AND NOT EXISTS (SELECT 1 FROM document_page p WHERE p.message_id = m.id)",
+        (json_keys(keys), LOCAL),
+    ).fetchall()
+    assisted = db.execute(
+        "SELECT value FROM json_each(?) one WHERE EXISTS (SELECT 1 FROM message WHERE session_id = one.value"
+        " AND role = 'assistant')",
+        (json_keys({session for _, session in written}),),
+    )
+    with_assistant = {session for (session,) in assisted}
+    return {key for key, session in written if session not in with_assistant}
 
 
 def _variants(db: sqlite3.Connection, keys: Collection[int]) -> set[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path, PurePath
@@ -130,8 +130,10 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     keys = [row.key for row in rows]
     touched_sessions = {row.session for row in rows}
     only_words = named == Selection(query=selection.query)
+    found_alone: dict[str, int] = {}
     if only_words:  # what has the words and no message
-        touched_sessions |= found.sessions
+        found_alone = _found_alone(db, found, touched_sessions)
+        touched_sessions |= found.all_sessions
     remaining_sessions = _sessions_with_remaining(db, touched_sessions | named_sessions, keys)
     emptied_sessions = touched_sessions - remaining_sessions
     if everything:
@@ -155,6 +157,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         echoes=echoes.listed(),
         summaries=erased_echoes.summaries,
         found_elsewhere=_found_elsewhere(found, keys),
+        found_alone=found_alone,
         contacts=tuple(contacts),
         authors=dict(written_as.most_common()),
         notes=tuple(missing_whole_name(db, scope, name) for name in missing if not rows),
@@ -166,6 +169,13 @@ def _found_elsewhere(found: FoundWords, keys: Iterable[int]) -> dict[int, tuple[
     text = found.messages.get("text", set())
     places = ((key, tuple(place for place, having in found.messages.items() if key in having)) for key in keys)
     return {key: those for key, those in places if those and key not in text}
+
+
+def _found_alone(db: sqlite3.Connection, found: FoundWords, sessions_of_messages: Set[int]) -> dict[str, int]:
+    """How many sessions and facts have the words and no message, by the place where the words stand."""
+    alone = {place: len(keys - sessions_of_messages) for place, keys in found.sessions.items()}
+    alone["facts"] = len(statements.facts_without_messages(db, found.facts))
+    return {place: count for place, count in alone.items() if count}
 
 
 class _MessageRow(NamedTuple):
@@ -224,15 +234,19 @@ def _sessions_with_remaining(db: sqlite3.Connection, keys: Iterable[int], erased
 
 @dataclass(frozen=True, slots=True)
 class FoundWords:
-    """Where words were found: the messages by place, the sessions whose titles or metadata have them, and the facts."""
+    """Where words were found: the messages and the sessions by place (titles, metadata), and the facts."""
 
     messages: Mapping[str, set[int]] = field(default_factory=dict)
-    sessions: set[int] = field(default_factory=set)
+    sessions: Mapping[str, set[int]] = field(default_factory=dict)
     facts: frozenset[int] = frozenset()
 
     @property
     def all_messages(self) -> set[int]:
         return set().union(*self.messages.values())
+
+    @property
+    def all_sessions(self) -> set[int]:
+        return set().union(*self.sessions.values())
 
 
 def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
@@ -283,7 +297,7 @@ def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
         "file names": messages.from_sources(db, files),
         "facts": statements.messages_of_facts(db, facts),
     }
-    return FoundWords(by_place, titled | about, frozenset(facts))
+    return FoundWords(by_place, {"titles": titled, "metadata": about}, frozenset(facts))
 
 
 def _existing_files(db: sqlite3.Connection, rows: Sequence[_MessageRow], sessions: Iterable[int]) -> tuple[str, ...]:

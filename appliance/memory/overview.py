@@ -70,7 +70,7 @@ class OverviewService:
     def imported_files(self, request: r.ImportedFilesRequest) -> list[ImportedFile]:
         """See ``ImportedFilesRequest``."""
         check_limit(request.limit)
-        return overview.imported_files(self._database.read(), request.path, request.limit)
+        return overview.imported_files(self._database.read(), request.path, request.limit, request.user_id)
 
     def imported_sessions(self, request: r.ImportedSessionsRequest) -> list[ImportedSession]:
         """See ``ImportedSessionsRequest``."""

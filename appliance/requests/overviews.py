@@ -130,6 +130,7 @@ class ImportedFilesRequest(Request[list[ImportedFile]]):
     Args:
         path: Only this file, or those in it if it is a zip or a folder.
         limit: The most files.
+        user_id: Only files that gave conversations to this user, or none to anyone; by default the files of all users.
 
     Raises:
         UsageError: The limit is invalid.
@@ -140,6 +141,7 @@ class ImportedFilesRequest(Request[list[ImportedFile]]):
     path: str | None = None
     _: KW_ONLY
     limit: int = 100
+    user_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,7 @@ class StatisticsRequest(FilteredRequest[Statistics]):
         roles: Only messages with these roles; by default user and assistant.
         sources: Only these formats.
         authors: Only messages by these people, as in a search.
-        has: Only messages that have any of these: image, audio, video, file, attachment, link.
+        has: Only messages that have any of these: image, audio, video, file, attachment, link, document.
         tags: Only sessions with any of these tags.
         since: Only messages from this day or time on.
         until: Only messages up to this time, or to the end of this day.

@@ -25,7 +25,7 @@ from appliance.retrieval.features import asks_for_time_alone
 from appliance.retrieval.ranking import Ranking
 from appliance.retrieval.repetition import asks
 from appliance.retrieval.resources import ParsedQuery, SearchResources
-from appliance.retrieval.time_ranges import unambiguous, within
+from appliance.retrieval.time_ranges import definite, within
 from appliance.store import chunks, lexical, literals, messages
 from appliance.store.index import sparse
 from appliance.store.scripts import fold_digits
@@ -174,20 +174,26 @@ def _missing_logit(
 ) -> float:
     """What it counts that no message has what the query wants letter by letter, or is from a time that it names."""
     logit = 0.0
-    text, times = parsed.query.text, [time_range.words for time_range in parsed.times]
+    text = parsed.query.text
+    times = _named_times(parsed)
     if "quoted" in parsed.query.legs and not candidates.quote_matches:
         wants_verbatim = lexical.phrases(text) or literals.find_literals(text, times)
         logit += MISSING_PHRASE_LOGIT if wants_verbatim else 0.0
     is_time_alone = asks_for_time_alone(parsed, candidates)
-    # The messages of a time that may be of any year are not all candidates.
-    certain = unambiguous(parsed.times)
+    # The messages of a month that may be of any year are not all candidates.
+    certain = definite(parsed.times)
     wanted = within(certain, candidates.times)
     if is_time_alone and parsed.words_beside_times:
         wanted = wanted * ranking.values["author"]
-    if certain and not wanted.any():
+    if (certain or (parsed.impossible_dates and not parsed.times)) and not wanted.any():
         is_mentioned = not is_time_alone or _mention_time(resources, candidates.messages[rows].tolist(), times)
         logit += MISSING_TIME_LOGIT if is_mentioned else -2 * MAX_LOGIT
     return logit
+
+
+def _named_times(parsed: ParsedQuery) -> Sequence[str]:
+    """The words that name times, those of impossible dates too."""
+    return [*(time_range.words for time_range in parsed.times), *parsed.impossible_dates]
 
 
 def _mention_time(resources: SearchResources, keys: Sequence[int], times: Sequence[str]) -> bool:
@@ -306,7 +312,7 @@ def content_words(parsed: ParsedQuery) -> Sequence[str]:
     """The words without the function words of their language and without those that name a time, if there are
     others."""
     language = max(LANGUAGES, key=lambda one: sum(word in one.function_words for word in parsed.words))
-    timed = {word for time_range in parsed.times for word in lexical.query_words(time_range.words)}
+    timed = {word for words in _named_times(parsed) for word in lexical.query_words(words)}
     for left_out in (language.function_words | timed, language.function_words):
         if words := [word for word in parsed.words if word not in left_out]:
             return words

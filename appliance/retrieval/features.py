@@ -12,7 +12,7 @@ quoted           1 if it contains what stands in quotation marks in the query, o
                  code, beginnings of hashes, numbers, emoji
 time             how close it is to a time that the query names: 1 within it, then falling
 period           1 within a time of the query, if it names nothing else but authors, who must have written it ("what did
-                 Ben say in August 2022")
+                 Ben say in August 2022"); less in the earlier years of a day without a year
 title            similarity of its session's title and the query, as sets of words
 recent           recency: half after a week; 0 for all where no time is known
 here             1 if it belongs to the session that asks
@@ -60,7 +60,7 @@ import numpy as np
 
 from appliance.retrieval.candidates import Candidates, Column, Rows
 from appliance.retrieval.resources import ParsedQuery
-from appliance.retrieval.time_ranges import closeness, unambiguous, within
+from appliance.retrieval.time_ranges import closeness, period_match
 from appliance.store.lexical import stem, title_similarity
 from appliance.timestamps import to_microseconds
 
@@ -104,14 +104,14 @@ def _in_period(parsed: ParsedQuery, candidates: Candidates, named: Column) -> Co
     """Which candidates were sent at a time of the query, by the authors it names, if it asks for nothing else."""
     if not asks_for_time_alone(parsed, candidates):
         return np.zeros(len(candidates))
-    in_period = within(unambiguous(parsed.times), candidates.times)
+    in_period = period_match(parsed.times, candidates.times)
     return in_period * named if parsed.words_beside_times else in_period
 
 
 def asks_for_time_alone(parsed: ParsedQuery, candidates: Candidates) -> bool:
     """Whether a query names a time, and beside it nothing but authors."""
     authors = set(candidates.author_names)
-    return bool(parsed.times) and all(
+    return bool(parsed.times or parsed.impossible_dates) and all(
         any(names_author({word}, author) for author in authors) for word in parsed.words_beside_times
     )
 

@@ -28,6 +28,7 @@ from appliance.store import chunks, lexical, literals, messages, variants
 from appliance.store.index.protocol import LegQuery, VectorIndex
 from appliance.store.index.tiers import TieredIndex
 from appliance.store.scripts import other_digits
+from appliance.store.word_matches import newest_matches
 from appliance.types import Filters
 
 NARROWED_POOL_SIZE = 20
@@ -58,17 +59,39 @@ def parse_query(resources: SearchResources, search_query: SearchQuery, notes: li
     mentioned_ranges = (
         time_ranges.find_time_ranges(search_query.text, search_query.now) if "time" in search_query.legs else []
     )
+    impossible = time_ranges.find_impossible_dates(search_query.text) if "time" in search_query.legs else []
+    notes.extend(f"There is no {words}." for words in impossible)
     if resources.index is None:
         notes.append(f"only full text was searched: {resources.unavailable_reason}")
     embedded = _embed(resources, search_query, notes)
+    leg_queries = [] if resources.index is None else list(_leg_queries(search_query, embedded, notes))
     return ParsedQuery(
         search_query,
         lexical.query_words(search_query.text),
-        mentioned_ranges,
-        [] if resources.index is None else list(_leg_queries(search_query, embedded, notes)),
-        time_ranges.words_beside(mentioned_ranges, search_query.text),
+        _look_up_days(resources.index, mentioned_ranges, leg_queries, search_query.filters),
+        leg_queries,
+        time_ranges.words_beside([*(one.words for one in mentioned_ranges), *impossible], search_query.text),
         embedded,
+        impossible,
     )
+
+
+def _look_up_days(
+    index: VectorIndex | None, ranges: Sequence[TimeRange], leg_queries: Sequence[LegQuery], filters: Filters
+) -> Sequence[TimeRange]:
+    """The time ranges, where those of days of any year tell in which years the index has messages."""
+    dense = [query for query in leg_queries if query.leg == "dense"]
+    # The points of the archive can be searched, but not counted by time.
+    if index is None or not leg_queries or (not dense and isinstance(index, TieredIndex)):
+        return ranges
+
+    def has_messages(time_range: TimeRange) -> bool:
+        narrowed = _narrow(time_range, filters)
+        if narrowed is None:
+            return False
+        return any(index.search(dense, narrowed, 1)) if dense else index.count(narrowed) > 0
+
+    return time_ranges.look_up(ranges, has_messages)
 
 
 def _embed(resources: SearchResources, search_query: SearchQuery, notes: list[str]) -> EmbeddedQuery | None:
@@ -152,11 +175,15 @@ def _with_verbatim_matches(
 
 
 def _empty_times(parsed: ParsedQuery, candidates: Candidates) -> Iterator[TimeRange]:
-    """The time ranges of the query without a message. The dense leg proposes a message of every range that has one."""
-    if any(query.leg == "dense" for query in parsed.leg_queries):
-        for time_range in time_ranges.unambiguous(parsed.times):
-            if not ((candidates.times >= time_range.start) & (candidates.times < time_range.end)).any():
-                yield time_range
+    """The time ranges of the query without a message, where messages of every range that has some are candidates."""
+    are_proposed = _has_dense(parsed) or (parsed.leg_queries and not parsed.words_beside_times)
+    named: dict[str, list[TimeRange]] = {}
+    for time_range in time_ranges.definite(parsed.times):
+        named.setdefault(time_range.words, []).append(time_range)
+    for ranges in named.values():
+        is_known = all(time_range.has_messages is False for time_range in ranges)
+        if (are_proposed or is_known) and not time_ranges.within(ranges, candidates.times).any():
+            yield ranges[-1]
 
 
 def _verbatim_matches(resources: SearchResources, parsed: ParsedQuery, notes: list[str]) -> frozenset[int]:
@@ -194,10 +221,18 @@ def _quote_matches(
 
 
 def _propose_narrowed(resources: SearchResources, index: VectorIndex, parsed: ParsedQuery) -> dict[str, list[int]]:
-    """The best chunks of the legs within the time ranges of the query, and in the sessions that it names by title."""
+    """The best chunks of the legs within the time ranges of the query, and in the sessions that it names by title.
+
+    The words of a query for a time alone find nothing: without the dense leg, the newest messages of the time count."""
     found: dict[str, list[int]] = {}
     if not parsed.leg_queries:
         return found
+    if not (_has_dense(parsed) or parsed.words_beside_times):
+        for narrowed in _narrow_to_times(parsed.times, parsed.query.filters):
+            newest = newest_matches(resources.db, narrowed, archived=isinstance(index, TieredIndex))
+            keys = [one.message for one in islice(newest, NARROWED_POOL_SIZE)]
+            pieces = chunks.chunks_of(resources.db, resources.generation, keys)
+            found.setdefault("time", []).extend(chunk for key in keys for chunk in pieces.get(key, ()))
     for name, narrowed in (
         *(("time", narrowed) for narrowed in _narrow_to_times(parsed.times, parsed.query.filters)),
         *(("title", narrowed) for narrowed in _narrow_to_titles(resources, parsed)),
@@ -205,6 +240,10 @@ def _propose_narrowed(resources: SearchResources, index: VectorIndex, parsed: Pa
         for leg in index.search(parsed.leg_queries, narrowed, NARROWED_POOL_SIZE):
             found.setdefault(name, []).extend(scored.id for scored in leg)
     return {name: list(dict.fromkeys(keys)) for name, keys in found.items()}
+
+
+def _has_dense(parsed: ParsedQuery) -> bool:
+    return any(query.leg == "dense" for query in parsed.leg_queries)
 
 
 def _propose_beyond_duplicates(
@@ -228,12 +267,17 @@ def _propose_beyond_duplicates(
 
 
 def _narrow_to_times(ranges: Sequence[TimeRange], filters: Filters) -> Iterator[Filters]:
-    """The filters narrowed to each time range of the query. A range that may be of any year narrows nothing."""
-    for time_range in time_ranges.unambiguous(ranges):
-        since = time_range.start if filters.since is None else max(time_range.start, filters.since)
-        until = time_range.end if filters.until is None else min(time_range.end, filters.until)
-        if since < until:
-            yield replace(filters, since=since, until=until)
+    """The filters narrowed to each time range of the query. A month that may be of any year narrows nothing."""
+    for time_range in time_ranges.definite(ranges):
+        if time_range.has_messages is not False and (narrowed := _narrow(time_range, filters)) is not None:
+            yield narrowed
+
+
+def _narrow(time_range: TimeRange, filters: Filters) -> Filters | None:
+    """The filters narrowed to a time range; None if no time passes them."""
+    since = time_range.start if filters.since is None else max(time_range.start, filters.since)
+    until = time_range.end if filters.until is None else min(time_range.end, filters.until)
+    return replace(filters, since=since, until=until) if since < until else None
 
 
 def _narrow_to_titles(resources: SearchResources, parsed: ParsedQuery) -> Iterator[Filters]:

@@ -90,7 +90,9 @@ def count_hits(found: RankedSearch, page: Page) -> tuple[int, bool]:
 
 def count_likely(found: RankedSearch, total: int) -> int:
     """How many of all hits reach the floor of a search by themselves. Those behind the candidates are as likely as the
-    last one of these."""
+    last one of these; all are what was asked for where all that pass the filters were."""
+    if found.parsed.query.lists_all:
+        return total
     scores = found.confidence.scores[found.selection.rows]
     if not len(scores):
         return total

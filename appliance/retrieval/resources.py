@@ -170,7 +170,8 @@ class Page:
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
     """A search query with its content words, the time ranges that it names, the queries of the index's legs, what it
-    names beside the times (nothing in "what happened in August 2022"), and its vectors, if the dense leg runs."""
+    names beside the times (nothing in "what happened in August 2022"), its vectors, if the dense leg runs, and the
+    dates in it that no calendar has."""
 
     query: SearchQuery
     words: Sequence[str]
@@ -178,3 +179,4 @@ class ParsedQuery:
     leg_queries: Sequence[LegQuery]
     words_beside_times: Set[str] = frozenset()
     embedded: EmbeddedQuery | None = None
+    impossible_dates: Sequence[str] = ()

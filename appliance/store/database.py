@@ -9,7 +9,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -18,7 +18,7 @@ from typing import Any, Self
 from appliance.errors import DiskFull, HomeReadOnly, OutOfMemory, StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE, Home
 from appliance.runtime.address_space import MEMORY_HINT
-from appliance.store import migrations, text_frames
+from appliance.store import migrations, shared_files, text_frames
 from appliance.store.damage import decode_text, is_utf8
 from appliance.store.room import ROOM_HINT, free_bytes
 from appliance.store.scripts import searchable
@@ -52,16 +52,22 @@ class Database:
         self._leases = threading.RLock()
         self._open_readers: list[_ThreadReader] = []
         self._closed = False
-        with as_store_errors(path):
-            self._writer = self._connect()
-            try:
-                self._settle_schema()
-            except BaseException:
-                self._writer.close()
-                raise
+        shared_files.database_opened(path)
+        try:
+            with as_store_errors(path):
+                self._writer = self._connect()
+                try:
+                    self._settle_schema()
+                except BaseException:
+                    self._writer.close()
+                    raise
+        except BaseException:
+            shared_files.database_closed(path)
+            raise
 
     def _create_file(self) -> None:
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+        with suppress(FileExistsError):  # an existing one is not opened: see ``shared_files``
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
 
     def _settle_schema(self) -> None:
         migrations.migrate(self._writer, str(self.path))
@@ -192,12 +198,14 @@ class Database:
     def close(self) -> None:
         """Close all connections, after the running transaction. Reading any further raises StoreError."""
         with self._leases:
-            self._closed = True
+            was_closed, self._closed = self._closed, True
             readers, self._open_readers = self._open_readers, []
         for reader in readers:
             reader.connection.close()
         with self._lock:
             self._writer.close()
+            if not was_closed:
+                shared_files.database_closed(self.path)
 
     def _searchable(self, text: str | bytes | None) -> str:
         try:

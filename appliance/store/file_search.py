@@ -17,6 +17,8 @@ from pathlib import Path
 import ahocorasick_rs
 import zstandard
 
+from appliance.store.shared_files import descriptor_of
+
 BLOCK_BYTES = 1 << 20
 
 MAX_FRAME_BYTES = 256 << 20
@@ -79,8 +81,8 @@ def _forms(text: str) -> set[bytes]:
 
 def data_bytes(path: Path) -> int:
     """Return how many bytes of a file hold data; 0 if it has gone."""
-    with suppress(FileNotFoundError), path.open("rb", buffering=0) as file:
-        return sum(end - start for start, end in _extents(file.fileno()))
+    with suppress(FileNotFoundError), descriptor_of(path) as descriptor:
+        return sum(end - start for start, end in _extents(descriptor))
     return 0
 
 
@@ -88,8 +90,7 @@ def find_in_file(path: Path, finder: TextFinder) -> tuple[set[str], int]:
     """Return the texts that a file holds, and how many compressed frames in it were read to their end."""
     found: set[str] = set()
     frames = 0
-    with suppress(FileNotFoundError), path.open("rb", buffering=0) as file:
-        descriptor = file.fileno()
+    with suppress(FileNotFoundError), descriptor_of(path) as descriptor:
         for start, end in _extents(descriptor):
             found.update(finder.find_in_blocks(_blocks(descriptor, start, end)))
             for at, kind in _frame_starts(descriptor, start, end):

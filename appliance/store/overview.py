@@ -87,9 +87,19 @@ def files(db: sqlite3.Connection, limit: int) -> list[WatchedFile]:
 _IN_FILE_SQL = "(f.path = :path OR (f.path > :path || '/' AND f.path < :path || '0'))"
 
 
-def imported_files(db: sqlite3.Connection, path: str | None, limit: int) -> list[ImportedFile]:
+# A file that gave sessions to a user, or none to anyone.
+_OF_USER_SQL = (
+    "(EXISTS (SELECT 1 FROM source_session l JOIN session s ON s.id = l.session_id"
+    " WHERE l.source_id = f.id AND s.user_id = :user)"
+    " OR NOT EXISTS (SELECT 1 FROM source_session l WHERE l.source_id = f.id))"
+)
+
+
+def imported_files(
+    db: sqlite3.Connection, path: str | None, limit: int, user_id: str | None = None
+) -> list[ImportedFile]:
     """Return up to ``limit`` files that were imported, the latest read first; with ``path`` only this file, or those in
-    this zip or folder."""
+    this zip or folder, with ``user_id`` only those that gave sessions to this user, or none to anyone."""
     rows = db.execute(
         "SELECT f.path, f.format, f.bytes, f.first_at, f.last_at,"
         " (SELECT count(*) FROM source_session l WHERE l.source_id = f.id),"
@@ -97,8 +107,9 @@ def imported_files(db: sqlite3.Connection, path: str | None, limit: int) -> list
         " (SELECT count(*) FROM source_session l JOIN message m ON m.session_id = l.session_id"
         "  WHERE l.source_id = f.id AND m.source_id = f.id)"
         f" FROM (SELECT * FROM source f WHERE {'1' if path is None else _IN_FILE_SQL}"
+        f"  AND {'1' if user_id is None else _OF_USER_SQL}"
         "  ORDER BY last_at DESC, id DESC LIMIT :limit) f ORDER BY f.last_at DESC, f.id DESC",
-        {"path": path, "limit": limit},
+        {"path": path, "limit": limit, "user": user_id},
     )
     return [
         ImportedFile(

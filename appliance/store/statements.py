@@ -336,6 +336,15 @@ def messages_of_facts(db: sqlite3.Connection, facts: Iterable[int]) -> set[int]:
     return {key for (key,) in db.execute(query, (json_keys(facts),))}
 
 
+def facts_without_messages(db: sqlite3.Connection, facts: Iterable[int]) -> set[int]:
+    """Return those of facts for which no message is evidence: the person has added them."""
+    query = (
+        f"SELECT f.id FROM fact f WHERE f.id IN {JSON_KEYS_SQL}"
+        " AND NOT EXISTS (SELECT 1 FROM fact_evidence e WHERE e.fact_id = f.id)"
+    )
+    return {key for (key,) in db.execute(query, (json_keys(facts),))}
+
+
 def remove_facts(tx: sqlite3.Connection, facts: Iterable[int]) -> None:
     """Remove facts, with what the person decided about their values. Their evidence goes with the messages."""
     encoded_keys = json_keys(facts)

@@ -107,14 +107,16 @@ def transpositions(word: str) -> set[str]:
 
 
 def _forms(word: str) -> set[str]:
-    """All words that one slip makes of a word: Damerau (1964)."""
+    """All words that one slip makes of a word: Damerau (1964). An accent too much or too little is none, because full
+    text finds the word without it too."""
     letters = next((letters for letters in ALPHABETS if set(_without_accents(word)) & set(letters)), "")
     splits = [(word[:place], word[place:]) for place in range(len(word) + 1)]
     forms = {head + tail[1:] for head, tail in splits if tail}
     forms |= transpositions(word)
     forms |= {head + letter + tail[1:] for head, tail in splits if tail for letter in letters}
     forms |= {head + letter + tail for head, tail in splits for letter in letters}
-    return forms - {word}
+    plain = _without_accents(word)
+    return {form for form in forms if _without_accents(form) != plain}
 
 
 def _without_accents(word: str) -> str:

@@ -26,11 +26,12 @@ class ErasurePreview:
     from, and others that have messages of the same sessions. ``facts`` counts those that rest on nothing else or
     are among ``named_facts``, which have the words themselves. ``all_of`` is the scope if its whole memory would
     be erased. ``found_in`` are the places where words were looked for, with the number of messages that each leads
-    to, and ``found_elsewhere`` the messages that don't have them in their text, with these places. ``echoes`` would
-    stay and still say it; with echoes, they are among what is erased, and ``summaries`` too. ``contacts`` are entries
-    of address books, each with the file that holds it, by store keys. If an author was named, ``authors`` are the names
-    under which the messages were written ("" for none), with their numbers, and ``notes`` say whose a name may be that
-    no author has."""
+    to, and ``found_elsewhere`` the messages that don't have them in their text, with these places. ``found_alone``
+    counts what is found in such a place without any message: facts, and sessions by their titles and metadata.
+    ``echoes`` would stay and still say it; with echoes, they are among what is erased, and ``summaries`` too.
+    ``contacts`` are entries of address books, each with the file that holds it, by store keys. If an author was named,
+    ``authors`` are the names under which the messages were written ("" for none), with their numbers, and ``notes`` say
+    whose a name may be that no author has."""
 
     messages: tuple[int, ...]
     sessions: tuple[int, ...]
@@ -48,6 +49,7 @@ class ErasurePreview:
     authors: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     found_elsewhere: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    found_alone: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def test_a_document_without_its_library_is_read_when_that_is_there(
         report = memory.ingest(export, wait=False)
         assert (report.total("documents"), report.complete) == (1, True)
         (note,) = report.files[0].notes
-        assert "1 attached document (pdf)" in note.message and "memory-appliance[documents]" in note.message
+        assert "1 attached document (pdf)" in note.message and "pip install '.[documents]' in a clone" in note.message
         memory.run_pending_jobs()
         assert memory.status()["counts"]["documents"] == 1
     report = memory.ingest(export, wait=False)

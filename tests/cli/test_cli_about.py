@@ -88,6 +88,19 @@ def test_wrong_usage_is_two_and_points_to_the_help(run: Run, arguments: list[str
 
 
 @pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        ("search two words", "Put text with spaces in quotation marks. See 'appliance search --help'."),
+        ("search hello --author", "See 'appliance search --help'."),
+        ("people rename p3 Ana --user", "See 'appliance people rename --help'."),
+        ("status now", "See 'appliance status --help'."),
+    ],
+)
+def test_wrong_usage_leads_to_the_help_of_the_verb(run: Run, arguments: str, hint: str) -> None:
+    assert run(*arguments.split()).stderr.endswith(f"\n  {hint}\n")
+
+
+@pytest.mark.parametrize(
     ("raised", "code", "told"),
     [
         (ZeroDivisionError("by zero"), 1, "This is a bug. Please report it"),

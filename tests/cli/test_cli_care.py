@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from cli_runs import Run, document
 
-from appliance import __version__
+from appliance import Appliance, __version__
 from appliance.cli.maintenance import VERIFIED
 from appliance.store import check
 from appliance_models.files import SHIPPED_PACKS
@@ -269,3 +269,10 @@ def test_each_number_of_verify_is_explained() -> None:
     assert len(counted) > 12
     names = {name for found in counted for name in found if name}
     assert names | {"chunked_otherwise", "sessions", "messages", "revisions"} == set(VERIFIED)
+
+
+def test_where_no_message_was_recovered_no_vectors_are_missing(run: Run, home: Path, tmp_path: Path) -> None:
+    with Appliance.open(home, worker=False):
+        pass
+    result = run("recover", home, "--home", tmp_path / "new")
+    assert "0 messages recovered" in result.stdout and "reindex" not in result.stderr

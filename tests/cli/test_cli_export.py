@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -64,3 +66,15 @@ def test_a_page_has_the_messages_and_no_way_out(run: Run, tmp_path: Path) -> Non
     attributes = {name for _, given in page.tags for name in given}
     assert attributes <= {"charset", "http-equiv", "content", "name", "class", "dir"}
     assert "default-src 'none'" in text and "url(" not in text and text.endswith("</html>\n")
+
+
+def test_a_full_disk_wants_room(run: Run, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def sync(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", sync)
+    told = run("export", tmp_path / "all.jsonl")
+    assert (
+        told.exit_code == 3 and "all.jsonl: The disk has no room for the export; nothing was exported." in told.stderr
+    )
+    assert "Make room there, or name a file on another disk." in told.stderr and not (tmp_path / "all.jsonl").exists()

@@ -30,6 +30,16 @@ def test_a_dry_run_shows_what_would_go_and_where_the_words_stand(run: Run, fille
     assert all(item["found_in"] == ["authors"] and item["timestamp"] for item in told["items"])
 
 
+def test_a_fact_that_no_message_says_is_counted_where_it_stands(run: Run, filled: Path) -> None:
+    run("facts", "add", "Nobby lives in Xanthorp")
+    shown = run("forget", "--query", "xanthorp", "--dry-run")
+    assert "would erase 0 messages (0 characters), 1 fact" in shown.stdout
+    assert "note: The words stand in: facts (1 fact). Not in: text, " in shown.stderr
+    run("add", "Xanthorp is far away")
+    both = run("forget", "--query", "xanthorp", "--dry-run").stderr
+    assert "text (1 message), facts (1 fact). Not in: " in both and "facts." not in both
+
+
 def test_a_long_list_is_cut(run: Run, filled: Path, tmp_path: Path) -> None:
     many = write(tmp_path / "many.jsonl", [line("many", number % 20, f"note {number}", message_id=f"n{number}")
                                            for number in range(25)])  # fmt: skip

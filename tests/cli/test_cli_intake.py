@@ -29,6 +29,17 @@ def test_ingest_tells_what_it_did(run: Run, chats: Path) -> None:
     assert "0 new, 0 updated, 9 already known" in again.stdout
 
 
+def test_where_no_message_was_stored_none_can_be_searched(run: Run, chats: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for nothing in (tmp_path / "empty", write(tmp_path / "unknown.bin", [])):
+        told = run("ingest", nothing).stdout
+        assert "0 messages in 0 conversations" in told and "\nno message was stored; " in told
+    run("ingest", chats)
+    run("forget", "--everything", "--yes")
+    told = run("ingest", chats).stdout
+    assert "9 messages in 2 conversations: 0 new, 0 updated, 0 already known\nno message was stored; " in told
+
+
 def test_ingest_prints_the_contracts_shape(run: Run, chats: Path) -> None:
     report = document(run("ingest", chats, "--json"))
     assert list(report) == ["files", "totals", "seconds", "pending_reason", "stopped"]

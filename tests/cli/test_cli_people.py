@@ -135,6 +135,13 @@ def test_proposals_take_a_line_a_name_and_the_reasons_are_listed(run: Run, tmp_p
     listed = run("people", "proposals")
     assert len(listed.stdout.splitlines()) == 3 and "the same name, Ben Carter" in listed.stdout
     assert len(document(run("people", "proposals", "--json"))["proposals"]) == 3
+    shown = run("people", "show", "p3").stderr
+    assert "May be the same: Ben Carter (p1) and Ben Carter (p3): " in shown
+
+
+def test_a_name_that_ends_with_a_full_stop_gets_no_second_one(run: Run, known: Path) -> None:
+    assert run("people", "rename", "Mum", "Helga B.").stderr.splitlines()[0].endswith(" is called Helga B.")
+    assert run("people", "show", "nobody").stderr.count("'appliance people list' shows who there is.") == 1
 
 
 def test_a_long_table_of_authors_is_cut(run: Run, known: Path) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from cli_runs import ROOT, TRIP, Run, command, document, environment, write
 
+from appliance.cli.watch import Narrator
+from appliance.types import FileReport, InputProblem
 from tests.waits import PATIENCE
 
 
@@ -33,6 +35,23 @@ def test_once_reads_and_ends(run: Run, folder: Path) -> None:
     shown = run("status").stdout
     assert "watched files  1 read, 1 skipped\n" in shown
     assert run("search", "hotel").exit_code == 0
+
+
+@pytest.mark.slow
+def test_it_says_that_forgotten_messages_were_skipped(run: Run, folder: Path) -> None:
+    run("ingest", folder / "trip.jsonl", "--no-wait")
+    run("forget", "trip", "--yes")
+    with (folder / "trip.jsonl").open("a") as file:
+        file.write("\n")
+    assert "trip.jsonl\n  skipped 4 messages that had been forgotten" in run("watch", folder, "--once").stderr
+
+
+def test_notes_are_said_once_a_file_while_they_stay_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    narrator, note = Narrator(), InputProblem("", "skipped 4 messages")
+    for new in range(2):
+        narrator.say(FileReport("a.jsonl", "native", "ok", 1, 4, new, notes=(note,)), with_problems=True)
+    told = capsys.readouterr()
+    assert told.out.count("a.jsonl") == 2 and told.err == "  skipped 4 messages\n"
 
 
 @pytest.mark.slow
@@ -61,6 +80,13 @@ def test_what_fails_is_told_by_the_exit_code_and_by_status(run: Run, folder: Pat
 def test_a_folder_that_is_not_there(run: Run, tmp_path: Path) -> None:
     done = run("watch", tmp_path / "gone", "--once")
     assert done.exit_code != 0 and "There is no such folder" in done.stderr
+
+
+def test_a_folder_that_may_not_be_read(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder)
+    for arguments in ((folder, "--once"), ("add", folder)):
+        done = run("watch", *arguments)
+        assert done.exit_code == 3 and f"{folder}: It can't be read: permission denied." in done.stderr
 
 
 @pytest.mark.slow

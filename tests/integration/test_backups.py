@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 import sqlite3
 import threading
@@ -157,6 +158,21 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no backups in this folder"):
         Backups.verify(tmp_path)
     assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_that_may_not_be_read_is_no_folder_without_backups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = Path.stat
+
+    def stat(path: Path, **more: bool) -> os.stat_result:
+        if path.parent == tmp_path:  # as in a folder without rights; a test may run as root
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return find(path, **more)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    with pytest.raises(StoreError, match="can't be read: Permission denied"):
+        Appliance.restore(tmp_path, tmp_path / "home" / "new")
 
 
 def test_an_unknown_id_is_said(memory: Appliance, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -149,3 +150,34 @@ def test_what_is_archived_is_an_echo_too(memory: Appliance) -> None:
     with engine_of(memory)._database.write() as tx:
         archive.archive(tx, archive.archivable(tx, [int(one.id[1:]) for one in (answer, other)]), None, 0)
     assert echoes(memory, said.id) == {("answer", answer.id)}
+
+
+ENCRYPTED = "Messages and calls are end-to-end encrypted. Only people in this chat can read them."
+
+
+def test_a_notice_of_an_app_is_no_echo(memory: Appliance, tmp_path: Path) -> None:
+    for name, words in (("Ana", KEYS), ("Ben", f"{KEYS}!")):
+        chat = tmp_path / f"WhatsApp Chat with {name}.txt"
+        chat.write_text(f"12/31/24, 10:00 - {ENCRYPTED}\n12/31/24, 10:01 - {name}: {words}\n")
+        memory.ingest(chat)
+    ana, ben = sorted(memory.sessions.list(), key=lambda one: one.title or "")
+    copied = memory.sessions.get(ben.id).messages()[-1]
+    assert copied.text == f"{KEYS}!" and echoes(memory, ana.id) == {("repetition", copied.id)}
+
+
+def test_instructions_to_an_assistant_are_words_of_a_person(memory: Appliance, tmp_path: Path) -> None:
+    path = tmp_path / "talks.jsonl"
+    said = [("system", KEYS), ("user", "hello"), ("assistant", "Hi!")]
+    path.write_text(
+        "".join(
+            json.dumps({"session_id": talk, "message_id": f"{talk}{role}", "role": role, "content": content}) + "\n"
+            for talk in ("one", "two")
+            for role, content in said
+        )
+    )
+    memory.ingest(path)
+    first, second = (
+        next(message for message in memory.sessions.get(one).messages() if message.role == "system").id
+        for one in ("one", "two")
+    )
+    assert {id for _, id in echoes(memory, first)} == {second}

@@ -56,6 +56,7 @@ def test_words_are_looked_for_wherever_somebody_wrote_them(chats: Appliance, hom
     assert texts(chats, preview) == found | {"somebody called"} and preview.facts == 1
     places = {"text", "earlier versions", "authors", "titles", "metadata", "file names"}
     assert preview.found_in == dict.fromkeys(places, 1) | {"facts": 0}
+    assert preview.found_alone == {"facts": 1}
     receipt = chats.erasure.forget(preview)
     assert receipt.proof.traces == () and not chats.facts.list()
     assert not holding(home, NAME.encode(), NAME.lower().encode("utf-16-le"))
@@ -72,6 +73,12 @@ def test_a_title_that_somebody_gave_leads_to_the_conversation(memory: Appliance)
     assert preview.found_in["titles"] == 1
     memory.erasure.forget(preview)
     assert [info.id for info in memory.sessions.list()] == [found.id]
+
+
+def test_an_empty_conversation_is_found_by_its_title(memory: Appliance) -> None:
+    memory.sessions.create(title=f"Letters to {NAME}")
+    preview = memory.erasure.preview(query=NAME)
+    assert (len(preview.sessions), preview.found_in["titles"], preview.found_alone) == (1, 0, {"titles": 1})
 
 
 def test_words_are_found_in_what_a_conversation_withholds(memory: Appliance) -> None:

@@ -91,6 +91,12 @@ def test_nothing_else_is_corrected(said: Appliance, query: str) -> None:
     assert asked(said, query)[0] == []
 
 
+@pytest.mark.parametrize("word", ["Müsli", "Äpfel"])
+def test_a_word_that_is_a_whole_message_is_not_corrected(memory: Appliance, word: str) -> None:
+    memory.sessions.create().add("user", word)
+    assert asked(memory, word) == ([], [word])
+
+
 def test_no_user_learns_a_word_of_another(said: Appliance) -> None:
     assert asked(said, "flamigno") == ([], [])
     assert asked(said, "flamigno", user_id="ben")[1] == ["The flamingo stands on one leg"]

@@ -33,7 +33,7 @@ def test_a_missing_library_is_named_by_its_extra(adapter: str, library: str, ext
         f"try:\n    import appliance.integrations.{adapter}\n"
         "except ImportError as error:\n    print(error)"
     )
-    assert f'pip install "memory-appliance[{extra}]"' in said
+    assert f'pip install ".[{extra}]" in a clone' in said
 
 
 def test_the_package_loads_none_of_them() -> None:

@@ -58,6 +58,22 @@ def test_a_zip_stands_for_the_files_in_it_and_no_other(memory: Appliance, tmp_pa
     assert len(memory.overview.imported_files(str(archive))) == 2
 
 
+def test_files_of_one_user_are_those_that_gave_them_conversations(memory: Appliance, tmp_path: Path) -> None:
+    mine, ours, theirs = (tmp_path / f"{name}.jsonl" for name in ("mine", "ours", "theirs"))
+    for path in (mine, ours, theirs):
+        path.write_text(lines(path.stem, "one"))
+    memory.ingest([mine, ours])
+    memory.ingest([ours, theirs], user_id="other")
+
+    def names(**options: str) -> list[str]:
+        return [Path(file.path).stem for file in memory.overview.imported_files(**options)]
+
+    assert names() == ["theirs", "ours", "mine"]
+    assert names(user_id="me") == ["ours", "mine"]
+    assert names(user_id="other") == ["theirs", "ours"]
+    assert names(path=str(theirs), user_id="me") == []
+
+
 @pytest.mark.parametrize("limit", [0, 1_001])
 def test_a_limit_out_of_bounds_is_refused(memory: Appliance, limit: int) -> None:
     with pytest.raises(UsageError, match="1 to 1,000"):

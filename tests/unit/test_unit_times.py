@@ -11,8 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.errors import UsageError
-from appliance.languages.periods import MAX_EXPRESSIONS, read_period
-from appliance.retrieval.time_ranges import EARLIER_WEIGHT, closeness, find_time_ranges
+from appliance.languages.periods import MAX_EXPRESSIONS, impossible_dates, read_period
+from appliance.retrieval.time_ranges import (
+    EARLIER_WEIGHT,
+    TimeRange,
+    closeness,
+    definite,
+    find_time_ranges,
+    look_up,
+    period_match,
+)
 from appliance.timestamps import parse_as_of, parse_bound
 
 SUNDAY = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
@@ -232,6 +240,15 @@ def test_from_hour_to_hour_is_the_day(question: str) -> None:
         ("on Christmas Eve 2023", "2023-12-24", "2023-12-25"),
         ("an Heiligabend 2023", "2023-12-24", "2023-12-25"),
         ("en Nochebuena de 2023", "2023-12-24", "2023-12-25"),
+        ("Weihnachten 2025", "2025-12-24", "2025-12-27"),
+        ("at Christmas 2025", "2025-12-24", "2025-12-27"),
+        ("en Navidad de 2025", "2025-12-24", "2025-12-27"),
+        ("mayo pasado", "2026-05-01", "2026-06-01"),
+        ("vorletzte Woche", "2026-11-02", "2026-11-09"),
+        ("im vorletzten Jahr", "2024-01-01", "2025-01-01"),
+        ("the week before last", "2026-11-02", "2026-11-09"),
+        ("la semana antepasada", "2026-11-02", "2026-11-09"),
+        ("el verano pasado", "2026-06-01", "2026-09-01"),
     ],
 )
 def test_a_time_by_another_name_is_understood(question: str, first: str, after: str) -> None:
@@ -245,6 +262,21 @@ def test_a_time_by_another_name_is_understood(question: str, first: str, after: 
 def test_a_day_without_its_year_may_be_any_years(question: str, day: str) -> None:
     found = [first for first, _ in days(question)]
     assert {f"2022-{day}", f"2025-{day}"} <= set(found) and {first[5:] for first in found} == {day}
+
+
+def test_a_day_of_any_year_is_looked_up_in_the_latest_years_that_have_messages() -> None:
+    asked: list[int] = []
+
+    def has_messages(one: TimeRange) -> bool:
+        asked.append(datetime.fromtimestamp(one.start / 1e6, UTC).year)
+        return asked[-1] % 2 == 0
+
+    found = look_up(find_time_ranges("on 8 May or in March or yesterday", SUNDAY), has_messages)
+    assert asked == [2027, 2026, 2025, 2024, 2023, 2022, 2021, 2020]
+    assert [one.words for one in definite(found)] == ["8 May"] * 32 + ["yesterday"]
+    times = np.array([datetime(year, 5, 8, 12, tzinfo=UTC).timestamp() * 1e6 for year in (2026, 2024, 2010)])
+    first, second, beyond = period_match(found, times).tolist()
+    assert first == 1.0 > second > beyond > 0.0
 
 
 @pytest.mark.parametrize(
@@ -271,6 +303,29 @@ def test_a_day_without_its_year_may_be_any_years(question: str, day: str) -> Non
 )
 def test_what_is_no_time_names_none(question: str) -> None:
     assert days(question) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "31 April 2023",
+        "February 30, 2024",
+        "2024-13-01",
+        "2026-05-32",
+        "31 June",
+        "31.02.2024",
+        "30 de febrero de 2024",
+    ],
+)
+def test_an_impossible_date_is_told_from_a_number(text: str) -> None:
+    assert impossible_dates(f"what was said on {text}?") == [text]
+
+
+@pytest.mark.parametrize(
+    "text", ["invoice 2024-17", "32 may come", "29 February", "5/6/2024", "1234-56-78", "31 May 2024", "4 weeks ago"]
+)
+def test_what_may_be_a_date_or_a_number_is_no_impossible_date(text: str) -> None:
+    assert impossible_dates(text) == []
 
 
 def test_a_month_without_its_year_may_be_any_years() -> None:

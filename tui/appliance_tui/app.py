@@ -319,12 +319,13 @@ class ApplianceApp(App[None]):
         self.push_screen(ImportPreviewScreen(paths))
 
     async def action_quit(self) -> None:
-        """Quit; while an erasure runs, when it is done, because closing the memory waits for it on an empty screen."""
-        if self.erasure is None or self.erasure.has_ended:
-            self.exit()
-        else:
+        """Quit; while an erasure runs, when it is done, because closing the memory waits for it on an empty screen.
+        While an import runs, only when asked twice."""
+        if self.erasure is not None and not self.erasure.has_ended:
             self.erasure = replace(self.erasure, quits=True)
             self.notify("The erasure is still running. The screen closes when it is done.", timeout=10)
+        elif not self.import_queue.ask_before_quit():
+            self.exit()
 
     async def action_demo(self) -> None:
         """Switch to the sample chats, which belong to another user, or back."""

@@ -195,7 +195,8 @@ def kept_file_notes(files: Sequence[str]) -> Iterator[str]:
 
 def place_note(preview: ErasurePreview) -> str:
     """Where words were found besides the text of messages; empty if nowhere else."""
-    others = [f"{place} ({count:,})" for place, count in preview.found_in.items() if count and place != "text"]
+    counts = {place: count + preview.found_alone.get(place, 0) for place, count in preview.found_in.items()}
+    others = [f"{place} ({count:,})" for place, count in counts.items() if count and place != "text"]
     return f"Found also in {', '.join(others)}." if others else ""
 
 

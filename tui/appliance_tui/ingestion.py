@@ -7,6 +7,7 @@ progress is posted to the screens at most ten times a second.
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections import deque
@@ -18,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from appliance.errors import ApplianceError
 from appliance.report_groups import outcome_of
 from appliance_tui.throughput import Throughput
-from appliance_tui.widgets.display_text import pluralize
-from appliance_tui.workers import ImportProgressed, begin, error_text, show_errors
+from appliance_tui.workers import ImportProgressed, MemoryChanged, begin, error_text, show_errors
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
@@ -32,14 +32,23 @@ PROGRESS_INTERVAL_SECONDS = 0.1
 WATCHER_STOP_TIMEOUT_SECONDS = 3.0
 """Seconds the watcher has to finish a file when the screen closes; the rest of it is read next time."""
 
+QUIT_QUESTION_SECONDS = 10
+"""Seconds for which the question at quitting stands; to quit again answers it."""
+
 MAX_OUTCOMES = 500
 """Outcomes that are kept, the latest ones."""
+
+STOPPED = "Stopped. What was read by then is kept; Retry imports the rest."
+PREVIEW_STOPPED = "The preview was stopped. Nothing was changed."
 
 
 @dataclass(frozen=True, slots=True)
 class ImportOutcome:
     """The result of an import, ``requested`` by a person or started by the watcher. With an ``error`` it failed as a
-    whole; a ``dry_run`` changed nothing. ``at`` is seconds since the epoch."""
+    whole; a ``dry_run`` changed nothing. ``at`` is seconds since the epoch, ``paths`` are those that a person named,
+    ``user`` is whose memory it was for, None for the user of the settings.
+    ``stopped`` is how far an import was when the person stopped it: the owner of the memory may have read on a little
+    before it noticed."""
 
     at: float
     files: Sequence[FileReport] = ()
@@ -47,6 +56,9 @@ class ImportOutcome:
     dry_run: bool = False
     error: str = ""
     seconds: float = 0.0
+    paths: Sequence[Path] = ()
+    user: str | None = None
+    stopped: ImportProgress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,7 @@ class ImportStopped(Exception):
     """The person stopped the import; what was committed stays."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _ImportJob:
     paths: Sequence[Path]
     user: str | None
@@ -94,6 +106,7 @@ class ImportQueue:
         self._app = app
         self.current: ImportProgress | None = None
         self.queue: deque[_ImportJob] = deque()
+        self._running: _ImportJob | None = None
         self.outcomes: deque[ImportOutcome] = deque(maxlen=MAX_OUTCOMES)
         self.problems: list[str] = []
         self.throughput = Throughput()
@@ -101,6 +114,7 @@ class ImportQueue:
         self.embedded = self.pending = 0
         self._stop = threading.Event()
         self._notified_at = 0.0
+        self._quit_asked_at = -math.inf
         self._watcher: WatcherHandle | None = None
         self._watcher_thread: threading.Thread | None = None
 
@@ -114,7 +128,20 @@ class ImportQueue:
         if self.current is None:
             begin(self._app, self._run_queue)
         self._notify()
-        return await job.outcome
+        try:
+            # An import that was asked for goes on, even if the worker that waits for it is cancelled.
+            return await asyncio.shield(job.outcome)
+        except asyncio.CancelledError:
+            if dry_run:
+                self._drop(job)
+            raise
+
+    def _drop(self, job: _ImportJob) -> None:
+        """Leave out a preview that no screen waits for any more."""
+        if job in self.queue:
+            self.queue.remove(job)
+        elif job is self._running:
+            self._stop.set()
 
     def stop(self) -> bool:
         """Stop the running import; False if there is none."""
@@ -126,6 +153,7 @@ class ImportQueue:
             return
         while self.queue:
             job = self.queue.popleft()
+            self._running = job
             self._stop.clear()
             self.throughput = Throughput()
             self.current = ImportProgress(job.paths, job.dry_run, time.monotonic())
@@ -133,13 +161,13 @@ class ImportQueue:
             outcome = await self._run_job(job)
             if not job.dry_run:
                 self.outcomes.appendleft(outcome)
-            self.current = None
+            self.current = self._running = None
             job.outcome.set_result(outcome)
             self._notify()
 
     async def _run_job(self, job: _ImportJob) -> ImportOutcome:
         started_at = time.monotonic()
-        outcome = ImportOutcome(time.time(), dry_run=job.dry_run)
+        outcome = ImportOutcome(time.time(), dry_run=job.dry_run, paths=job.paths, user=job.user)
 
         def work(memory: Appliance) -> ImportOutcome:
             # The memory's worker, or the daemon's, embeds the new messages later.
@@ -157,8 +185,9 @@ class ImportQueue:
         try:
             outcome = await self._app.memory_worker.run_command(work)
         except ImportStopped:
-            count = self.current.total if self.current else 0
-            outcome = replace(outcome, error=f"stopped after {pluralize(count, 'message')}, which are kept")
+            outcome = replace(outcome, error=PREVIEW_STOPPED if job.dry_run else STOPPED, stopped=self.current)
+            if not job.dry_run:  # the memory tells only of files that were read to their end
+                self._app.post_message(MemoryChanged("ingested"))
         except ApplianceError as error:
             outcome = replace(outcome, error=error_text(error))
         return replace(outcome, seconds=time.monotonic() - started_at)
@@ -177,14 +206,14 @@ class ImportQueue:
 
     def _on_file(self, file: str, messages: int) -> None:
         """Update the progress; called on the importing thread."""
-        if self._stop.is_set():
-            raise ImportStopped
         current = self.current
         if current is None:
             return
         if file != current.file:
             current = replace(current, file=file, previous_messages=current.total)
         self.current = current = replace(current, messages=messages)
+        if self._stop.is_set():
+            raise ImportStopped
         self.throughput.add(current.total)
         if time.monotonic() - self._notified_at > PROGRESS_INTERVAL_SECONDS:
             self._notify()
@@ -212,6 +241,19 @@ class ImportQueue:
     def _on_problem(self, text: str) -> None:
         self.problems.append(text)
         self._notify()
+
+    def ask_before_quit(self) -> bool:
+        """Ask whether to quit while an import runs: the memory does not know afterwards that a file was read in part.
+        False if there is nothing to ask, or if the question stands already."""
+        is_asked = time.monotonic() - self._quit_asked_at < QUIT_QUESTION_SECONDS
+        if is_asked or not any(not job.dry_run for job in (self._running, *self.queue) if job is not None):
+            return False
+        self._quit_asked_at = time.monotonic()
+        self._app.notify(
+            "Quit again to stop it. What is read by then is kept; import the same files again for the rest.",
+            title="An import is running", severity="warning", timeout=QUIT_QUESTION_SECONDS, markup=False,
+        )  # fmt: skip
+        return True
 
     def close(self) -> None:
         """Stop imports and the watcher; what was committed stays. The watcher gets a moment to finish its file."""

@@ -17,7 +17,7 @@ from appliance.types.documents import PageText
 
 DocumentKind = Literal["pdf", "docx", "pptx", "xlsx", "opendocument", "html", "text"]
 
-EXTRA_HINT = "pip install 'memory-appliance[documents]'"
+EXTRA_HINT = "pip install '.[documents]' in a clone of the repository"
 
 _LIBRARIES: dict[DocumentKind, str] = {
     "pdf": "pypdfium2", "docx": "lxml", "pptx": "lxml", "xlsx": "openpyxl", "opendocument": "lxml",

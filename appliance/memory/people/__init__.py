@@ -177,7 +177,10 @@ class PeopleService:
         db, scope = self._read_up_to_date(), self._scope(request.user_id, request.namespace)
         person = self._find(db, scope, request.person)
         if not request.identities:
-            raise UsageError("Name what is not this person's.", hint="'people show' lists the identities of a person.")
+            raise UsageError(
+                "Name what is not this person's.",
+                hint="'appliance people show PERSON' lists the identities of a person.",
+            )
         parted = {node for one in request.identities for node in _matching_nodes(person, one)}
         if not parted:  # by the ids of people who were merged into this one
             keys = {store.person_key(one) for one in request.identities} - {None, person.key}
@@ -215,7 +218,7 @@ class PeopleService:
         person = self._find(db, scope, request.person)
         self._decide(scope, PersonDecision("rename", _nodes(person), name=name))
         people = self._holding(scope, _nodes(person))
-        return PeopleChange("renamed", f"{references.label(person)} is called {name}.", tuple(people))
+        return PeopleChange("renamed", f"{references.label(person)} is called {name.removesuffix('.')}.", tuple(people))
 
     def set_me(self, request: r.SetMeRequest) -> PeopleChange:
         """See ``SetMeRequest``."""
@@ -235,7 +238,7 @@ class PeopleService:
         if not decided:
             raise NotFound(
                 "There is no decision about people to undo.",
-                hint="What follows from your exports is corrected with 'people split', 'people merge' and 'people me'.",
+                hint="What follows from your exports is corrected with 'appliance people split', 'merge' and 'me'.",
             )
         last = decided[-1]
         with self._context.database.write() as tx:
@@ -299,7 +302,7 @@ def _hint_of_accounts(person: StoredPerson, value: str) -> str:
     sources = {one.source for one in person.bare if fold(one.value) == fold(value)}
     accounts = [one.value for one in person.identities if one.source in sources and one not in person.bare]
     if not accounts:
-        return "'people show' lists the identities of a person."
+        return "'appliance people show PERSON' lists the identities of a person."
     return f"An account is called so. Name the account: {' or '.join(accounts)}."
 
 

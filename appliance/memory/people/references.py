@@ -43,7 +43,7 @@ def find_one(db: sqlite3.Connection, counted: CountedSessions, reference: str) -
 def not_found(reference: str, people: Sequence[StoredPerson] = ()) -> NotFound:
     """The error for a reference that means none of some people."""
     if store.means_me(reference):
-        return NotFound("It is not known who you are.", hint="Say so with 'people me PERSON'.")
+        return NotFound("It is not known who you are.", hint="Say so with 'appliance people me PERSON'.")
     spellings = {
         part: one for one in people if not is_automated(one)
         for name in (one.name, *(known.value for known in one.identities if known.kind in ("name", "handle")))
@@ -53,7 +53,7 @@ def not_found(reference: str, people: Sequence[StoredPerson] = ()) -> NotFound:
     by_spelling = {part: part for part in first}
     similar = [first[part] for part in author_selection.most_similar(reference, by_spelling)]
     likely = " or ".join(label(one) for one in list({one.key: one for one in similar}.values())[:3])
-    hint = f"Did you mean {likely}?" if likely else "'people list' shows who there is."
+    hint = f"Did you mean {likely}?" if likely else "'appliance people list' shows who there is."
     return NotFound(f"There is no person {reference!r}.", hint=hint)
 
 

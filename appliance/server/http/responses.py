@@ -282,7 +282,8 @@ class ErasurePreviewAnswer:
     """What would be erased: ids of messages and of whole sessions, characters, messages by format, facts, and exports
     outside of the memory that contain it and are not changed. ``found_in`` are the places where the words of a query
     were looked for, with the number of messages that each leads to, and ``found_elsewhere`` those that don't have the
-    words in their text, with these places. ``echoes`` would still say it: near copies, answers
+    words in their text, with these places; ``found_alone`` counts the facts and the sessions that are found in a place
+    without any message. ``echoes`` would still say it: near copies, answers
     that repeat it, other messages, summaries and facts; ``with_echoes`` erases them too. ``contacts`` counts entries of
     address books. If an author was named, ``authors`` are the names that its messages were written under ("" for none),
     with their numbers, and ``notes`` say whose a name may be that no author has."""
@@ -299,6 +300,7 @@ class ErasurePreviewAnswer:
     authors: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     found_elsewhere: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    found_alone: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from appliance.errors import DiskFull, HomeError, StoreCorrupt, StoreVersion
-from appliance.paths import FILE_MODE, FOLDER_MODE, Home, sync_folder
+from appliance.paths import DATABASE, FILE_MODE, FOLDER_MODE, Home, sync_folder
 from appliance.store import migrations, room
 from appliance.store.backup import catalogue, repository
 from appliance.store.backup import manifest as manifests
@@ -24,7 +24,6 @@ from appliance.store.backup.encryption import Keys
 from appliance.store.backup.manifest import Manifest, StoredFile
 from appliance.store.backup.packs import BLOCK_BYTES, FRAME_BLOCKS, Pack
 from appliance.store.backup.repository import NO_KEYS, Repository
-from appliance.store.backup.snapshot import DATABASE
 from appliance.store.lock import OwnerLock
 from appliance.types import LostPart, RestoreReport
 

@@ -20,12 +20,10 @@ from pathlib import Path
 
 from appliance import paths
 from appliance.errors import StoreError
-from appliance.paths import FILE_MODE, Home
+from appliance.paths import DATABASE, FILE_MODE, Home
 from appliance.store import room
 from appliance.store.database import as_store_errors
 from appliance.store.token_vectors import TOKENS_SUFFIX
-
-DATABASE = "recall.db"
 
 COPY_NAME = "backup.tmp"
 """The copy of the database while a backup is being made."""

@@ -36,7 +36,11 @@ class Storage(Protocol):
         ...
 
     def size(self, name: str) -> int | None:
-        """Return the size of an entry in bytes; None if there is no such entry."""
+        """Return the size of an entry in bytes; None if there is no such entry.
+
+        Raises:
+            StoreError: The folder can't be read.
+        """
         ...
 
     def read(self, name: str) -> bytes:
@@ -78,8 +82,10 @@ class FolderStorage:
     def size(self, name: str) -> int | None:
         try:
             return (self.path / name).stat().st_size
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            raise _unreadable(self.path, error) from error
 
     def read(self, name: str) -> bytes:
         try:

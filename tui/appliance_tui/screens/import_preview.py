@@ -123,6 +123,9 @@ def preview_content(outcome: ImportOutcome) -> Content:
 async def import_and_notify(app: ApplianceApp, paths: Sequence[Path]) -> None:
     """Import files and report the result as a notification."""
     outcome = await app.import_queue.import_files(paths, app.user)
+    if outcome.stopped is not None:
+        app.notify(one_line(outcome.error), title="Import stopped", markup=False)
+        return
     if outcome.error:
         app.notify(one_line(outcome.error), title="Not imported", severity="error", markup=False)
         return

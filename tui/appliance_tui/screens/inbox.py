@@ -23,7 +23,16 @@ from appliance_tui.screens.import_preview import import_and_notify, preview_cont
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.throughput import format_bytes, format_duration
 from appliance_tui.widgets.display_text import abbreviate_home, day, fit_width, one_line, pluralize, render_bar
-from appliance_tui.widgets.files import STATES, FileList, FileRow, file_row, files_in, imported_row, outcome_rows
+from appliance_tui.widgets.files import (
+    STATES,
+    FileList,
+    FileRow,
+    file_row,
+    files_in,
+    imported_row,
+    outcome_rows,
+    sentence,
+)
 from appliance_tui.widgets.prompt_line import PromptLine
 from appliance_tui.workers import CoalescingRefresh, ImportProgressed, MemoryChanged, begin
 
@@ -38,6 +47,9 @@ CLOCK_INTERVAL_SECONDS = 0.5
 """Seconds between two updates of speed and remaining time."""
 
 BAR_WIDTH = 20
+
+RETRIABLE = ("partial", "skipped", "failed")
+"""States of files for which the footer offers to import them again."""
 
 FILES_TITLE = "Files in watched folders"
 EMPTY_HINT = "No files yet. Put an export into a watched folder, drop it on this window, or press a to type its path."
@@ -62,8 +74,8 @@ class InboxScreen(FrameScreen):
         # As attributes: an answer may come while the screen is being removed, when queries find nothing.
         self._folder_text = Static("", id="inbox-folders", markup=False)
         self._progress_text = Static("", id="inbox-progress", markup=False)
-        self._file_list = FileList("inbox-files", FILES_TITLE, EMPTY_HINT)
-        self._import_list = FileList("inbox-imports", "Imported files, the latest first", NONE_READ_HINT)
+        self._file_list = FileList("inbox-files", FILES_TITLE, "")
+        self._import_list = FileList("inbox-imports", "Imported files, the latest first", "")
         self._detail_text = Static("", id="inbox-text", markup=False)
         yield self._folder_text
         yield self._progress_text
@@ -82,6 +94,7 @@ class InboxScreen(FrameScreen):
         self._imported_files: list[ImportedFile] = []
         self._filter = ""
         self._file_list.focus()
+        self.watch(self.app, "user", lambda user: self._refresh_soon(), init=False)
         self._clock_timer = self.set_interval(CLOCK_INTERVAL_SECONDS, self._show_progress, pause=True)
 
     def on_screen_resume(self) -> None:
@@ -104,9 +117,13 @@ class InboxScreen(FrameScreen):
 
     async def _reload(self) -> None:
         with self.appliance.report_errors():
-            contents = await self.appliance.memory_worker.run_query(_load_contents)
+            contents = await self.appliance.memory_worker.run_query(
+                partial(_load_contents, user=self.appliance.active_user)
+            )
             self._watched_files, self._imported_files = contents.watched, contents.imported
             self.appliance.import_queue.pending = contents.pending
+            self._file_list.empty = NO_MATCH_HINT if self._filter else EMPTY_HINT
+            self._import_list.empty = NONE_READ_HINT
             self._show_folders(contents.folders, contents.states)
             self._show_progress()
             self._show_imports()
@@ -157,7 +174,8 @@ class InboxScreen(FrameScreen):
         self._progress_text.display = bool(lines)
 
     def _show_imports(self) -> None:
-        outcomes = self.appliance.import_queue.outcomes
+        owner, user = self.appliance.owner, self.appliance.active_user
+        outcomes = [one for one in self.appliance.import_queue.outcomes if (one.user or owner) == user]
         reports: dict[str, FileReport] = {
             report.path: report for outcome in reversed(outcomes) if outcome.requested for report in outcome.files
         }
@@ -167,9 +185,16 @@ class InboxScreen(FrameScreen):
                 file_row(file, reports.get(file.path), given.get(file.path, ())) for file in self._watched_files
             )
         )
-        rows = [row for outcome in outcomes for row in outcome_rows(outcome)]
-        told = {row.path for row in rows}
-        rows += [imported_row(file) for file in self._imported_files if file.path not in told]
+        rows: list[FileRow] = []
+        told: set[str] = set()
+        for outcome in outcomes:
+            found = outcome_rows(outcome, latest_first=True)
+            # An import that was stopped is not told any more when its files were imported again.
+            rows += [row for row in found if outcome.stopped is None or row.path not in told]
+            told |= {row.path for row in found}
+            told |= set() if outcome.error else {str(path) for path in outcome.paths}
+        listed = {row.path for row in rows}
+        rows += [imported_row(file) for file in self._imported_files if file.path not in listed]
         self._import_list.show(self._filtered(rows)[:MAX_LISTED_FILES])
 
     def _filtered(self, rows: Iterable[FileRow]) -> list[FileRow]:
@@ -214,7 +239,9 @@ class InboxScreen(FrameScreen):
     def available(self, id: str) -> bool:
         """As ``ListScreen``: what acts on a file needs one, and only an import that runs can be stopped."""
         match id:
-            case "inbox.retry" | "inbox.preview" | "inbox.copy":
+            case "inbox.retry":
+                return (row := self._marked_row) is not None and bool(row.path) and row.state in RETRIABLE
+            case "inbox.preview" | "inbox.copy" | "inbox.contents":
                 return bool(self._marked_paths())
             case "inbox.retry_all":
                 return any(file.state in ("failed", "partial") for file in self._watched_files)
@@ -282,7 +309,7 @@ class InboxScreen(FrameScreen):
                     lambda memory: memory.overview.imported_sessions(path, limit=MAX_LISTED_CONVERSATIONS)
                 )
             if not sessions:
-                reason = f" {one_line(row.reason)}" if row.reason else ""
+                reason = f" {one_line(sentence(row.reason))}" if row.reason else ""
                 self.notify(f"No conversation came from this file.{reason}", timeout=4, markup=False)
                 return
             options = [_conversation_option(session, self.appliance.active_user) for session in sessions]
@@ -313,12 +340,12 @@ class _InboxContents:
     pending: int
 
 
-def _load_contents(memory: Appliance) -> _InboxContents:
+def _load_contents(memory: Appliance, user: str) -> _InboxContents:
     status = memory.status()
     return _InboxContents(
         memory.overview.folders(),
         memory.overview.files(limit=MAX_LISTED_FILES),
-        memory.overview.imported_files(limit=MAX_LISTED_FILES),
+        memory.overview.imported_files(limit=MAX_LISTED_FILES, user_id=user),
         status["files"],
         status["queues"]["chunks"],
     )

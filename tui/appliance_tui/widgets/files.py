@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,22 +23,25 @@ from appliance_tui.widgets.display_text import fit_width, local_minute, one_line
 if TYPE_CHECKING:
     from appliance.report_groups import FileGroup
     from appliance.types import FileReport, ImportedFile, WatchedFile
-    from appliance_tui.ingestion import ImportOutcome
+    from appliance_tui.ingestion import ImportOutcome, ImportProgress
 
 STATES = {
     "queued": ("…", "queued", "$foreground-muted"),
     "read": ("✓", "read", "$text-success"),
     "ok": ("✓", "read", "$text-success"),
+    "empty": ("–", "empty", "$foreground-muted"),
     "partial": ("◐", "partly", "$text-warning"),
     "skipped": ("–", "skipped", "$foreground-muted"),
     "failed": ("✗", "failed", "$text-error"),
 }
 """Symbol, label and colour of each state of a file."""
 
+NOT_BEGUN = "Not read: the import was stopped. Retry imports it."
+
 MAX_LISTED_PROBLEMS = 200
 """Errors and notes of a report that are listed."""
 
-_STATE_WIDTH = 9
+_STATE_WIDTH = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,7 @@ class FileList(OptionRows):
         super().__init__(id=id, markup=False)
         self.border_title = title
         self.empty = empty
+        self._shown_empty = empty
         self._rows: Sequence[FileRow] = ()
 
     def on_mount(self) -> None:
@@ -67,7 +72,7 @@ class FileList(OptionRows):
 
     def show(self, rows: Sequence[FileRow]) -> None:
         """Show other rows, with the same file selected. Unchanged rows are not redrawn."""
-        if list(rows) == list(self._rows):
+        if list(rows) == list(self._rows) and self._shown_empty == self.empty:
             return
         selected = self.chosen
         self._rows = rows
@@ -83,6 +88,7 @@ class FileList(OptionRows):
     def _show_rows(self) -> None:
         with self.app.batch_update():
             self.clear_options()
+            self._shown_empty = self.empty
             width = max(20, self.size.width - 3)
             columns = [
                 max(map(cell_len, column)) for column in zip_longest(*(row.facts for row in self._rows), fillvalue="")
@@ -119,13 +125,16 @@ def _row_content(row: FileRow, width: int, columns: Sequence[int]) -> Content:
 def file_row(file: WatchedFile, reread: FileReport | None, given: Sequence[ImportedFile] = ()) -> FileRow:
     """The row of a file in a watched folder. ``reread`` is the report of a later import from the screen, ``given`` what
     the memory has from the file, or from each of those in it if it is a zip."""
-    state, reason = (file.state, file.reason) if reread is None else (reread.status, _first_problem(reread))
+    state: str = file.state if reread is None else reread.status
+    reason = file.reason if reread is None else _first_problem(reread)
+    if state in ("read", "ok") and not file.size:
+        state = "empty"
     details = Content.assemble(
         (one_line(file.path), "bold"),
         (f"\n{format_bytes(file.size)} · in {one_line(file.folder)}", "$foreground-muted"),
         (f" · read {local_minute(file.read_at)}" if file.read_at else "", "$foreground-muted"),
         f"\n{describe_given(given)}" if given else "",
-        f"\n{sanitize(reason)}" if reason else "",
+        f"\n{sanitize(sentence(reason))}" if reason and reread is None else "",
         Content("\n").join([Content(""), report_content(reread)]) if reread is not None else "",
     )
     messages = sum(one.messages for one in given)
@@ -177,13 +186,17 @@ def files_in(imported: Iterable[ImportedFile], paths: Collection[str]) -> dict[s
     return found
 
 
-def outcome_rows(outcome: ImportOutcome) -> list[FileRow]:
+def outcome_rows(outcome: ImportOutcome, *, latest_first: bool = False) -> list[FileRow]:
     """The rows of an import: those with errors first, then one a file, then files without messages, folded."""
     when = datetime.fromtimestamp(outcome.at).strftime("%H:%M")
+    if outcome.stopped is not None:
+        return _stopped_rows(outcome.stopped, outcome.error, when)
     if outcome.error:
         details = Content(f"{when}\n{sanitize(outcome.error)}")
         return [FileRow("", "failed", ("", when), outcome.error, details)]
     told = [report for report in outcome.files if outcome_of(report) in ("messages", "partial", "failed")]
+    if latest_first:
+        told.reverse()
     told.sort(key=lambda report: not report.errors)
     rows = [
         FileRow(
@@ -198,14 +211,29 @@ def outcome_rows(outcome: ImportOutcome) -> list[FileRow]:
     return rows + [_group_row(group, when) for group in quiet_groups(outcome.files)]
 
 
+def _stopped_rows(stopped: ImportProgress, reason: str, when: str) -> list[FileRow]:
+    """The rows of an import that a person stopped: what was read in part, and paths that were not begun. Those before
+    were read completely."""
+    names = [str(path) for path in stopped.paths]
+    at = next((at for at, name in enumerate(names) if f"{stopped.file}/".startswith(f"{name.rstrip('/')}/")), 0)
+    read = dict.fromkeys(filter(None, (names[at], stopped.file)))
+    rows = [(name, "partial", reason) for name in read] + [(name, "skipped", NOT_BEGUN) for name in names[at + 1 :]]
+    return [
+        FileRow(name, state, ("", when), reason, Content.assemble((one_line(name), "bold"), f"\n{reason}"))
+        for name, state, reason in rows
+    ]
+
+
 def _group_row(group: FileGroup, when: str) -> FileRow:
     """Files without messages that have the same reason, as one row."""
     reason = f"{group.reason}: {group.detail}" if group.detail else group.reason
-    state = "skipped" if group.outcome == "skipped" else "ok"
+    # A document without content has no format, another one may have contacts.
+    is_empty = group.outcome == "without messages" and all(report.format is None for report in group.files)
+    state = "skipped" if group.outcome == "skipped" else "empty" if is_empty else "ok"
     paths = [report.path for report in group.files]
     head = paths[0] if len(paths) == 1 else f"{pluralize(len(paths), 'file')} in {common_folder(paths)}"
     details = [
-        Content.styled(one_line(head), "bold"), Content(sanitize(reason)),
+        Content.styled(one_line(head), "bold"), Content(sanitize(sentence(reason))),
         *(Content.styled(one_line(path), "$foreground-muted") for path in paths[1:MAX_LISTED_PROBLEMS]),
     ]  # fmt: skip
     count = "" if len(paths) == 1 else pluralize(len(paths), "file")
@@ -229,6 +257,11 @@ def report_content(report: FileReport) -> Content:
     if len(report.errors) > MAX_LISTED_PROBLEMS:
         lines.append(Content(f"and {len(report.errors) - MAX_LISTED_PROBLEMS:,} more"))
     return Content("\n").join(lines)
+
+
+def sentence(reason: str) -> str:
+    """A reason that stands by itself. A name or a place at its beginning stays as it is."""
+    return reason[:1].upper() + reason[1:] if re.match(r"[a-z]+ [a-z]", reason) else reason
 
 
 def _first_problem(report: FileReport) -> str:

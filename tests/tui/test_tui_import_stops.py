@@ -1,0 +1,149 @@
+"""Imports that are overtaken, cancelled and stopped from the screen."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from screens import run, shown, talk, until
+
+from appliance_tui.app import ApplianceApp
+from appliance_tui.screens.import_preview import ImportPreviewScreen, import_and_notify
+from appliance_tui.widgets.files import FileList
+from appliance_tui.workers import begin
+
+
+@contextmanager
+def held_previews(app: ApplianceApp) -> Iterator[threading.Event]:
+    """Within, previews wait for the event before they read. It is set at the end, so that a failed test ends."""
+    memory = app.memory_worker.memory()
+    ingest, go_on = memory.ingest, threading.Event()
+
+    def wait_and_ingest(*args: Any, **options: Any) -> Any:
+        if options["dry_run"]:
+            go_on.wait()
+        return ingest(*args, **options)
+
+    memory.ingest = wait_and_ingest  # type: ignore[method-assign]
+    try:
+        yield go_on
+    finally:
+        go_on.set()
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [("v", "v", "enter"), pytest.param(("v", "escape"), marks=SLOW), pytest.param(("v", "v", "escape"), marks=SLOW)],
+)
+def test_a_preview_that_is_cancelled_or_overtaken_is_dropped_and_imports_go_on(
+    home: Path, tmp_path: Path, keys: tuple[str, ...]
+) -> None:
+    file = talk(tmp_path / "talk.jsonl")
+
+    async def body() -> None:
+        async with shown(home) as (app, pilot):
+            imports = app.import_queue
+            with held_previews(app) as go_on:
+                app.offer_import(file)
+                await until(pilot, lambda: isinstance(app.screen, ImportPreviewScreen))
+                await pilot.press(*keys)
+                await until(pilot, lambda: not isinstance(app.screen, ImportPreviewScreen))
+                assert imports.current is not None and imports.current.dry_run
+                assert [job.dry_run for job in imports.queue] == [False] * (keys[-1] == "enter")
+                go_on.set()
+                if keys[-1] != "enter":
+                    app.offer_import(file)
+                    await until(pilot, lambda: isinstance(app.screen, ImportPreviewScreen))
+                    await pilot.press("enter")
+                await until(pilot, lambda: imports.outcomes and imports.current is None)
+            assert [sum(report.new for report in outcome.files) for outcome in imports.outcomes] == [9]
+
+    run(body)
+
+
+def many(path: Path) -> Path:
+    """A folder of chats that takes a while to read."""
+    path.mkdir()
+    for number in range(40):
+        line = {"session_id": f"s{number}", "role": "user", "content": f"the heron stands at pond {number}"}
+        (path / f"{number:02}.jsonl").write_text(json.dumps(line) + "\n")
+    return path
+
+
+def listed(app: ApplianceApp) -> dict[str, tuple[str, str]]:
+    """The imported files by name, with their state and reason."""
+    return {
+        Path(row.path).name: (row.state, row.reason) for row in app.screen.query_one("#inbox-imports", FileList)._rows
+    }
+
+
+@contextmanager
+def held_after_first_file(app: ApplianceApp) -> Iterator[threading.Event]:
+    """Within, an import waits for the event when it has read its first messages."""
+    imports, go_on = app.import_queue, threading.Event()
+    on_file = imports._on_file
+
+    def wait_and_note(file: str, messages: int) -> None:
+        on_file(file, messages)
+        go_on.wait()
+
+    imports._on_file = wait_and_note  # type: ignore[method-assign]
+    try:
+        yield go_on
+    finally:
+        go_on.set()
+
+
+def test_a_stopped_import_is_partly_read_and_retry_imports_the_rest(home: Path, tmp_path: Path) -> None:
+    folder, other = many(tmp_path / "many"), talk(tmp_path / "talk.jsonl")
+
+    async def body() -> None:
+        async with shown(home) as (app, pilot):
+            await pilot.press("f5")
+            with held_after_first_file(app) as go_on:
+                begin(app, partial(import_and_notify, app, [folder, other]))
+                await until(pilot, lambda: app.import_queue.current is not None and app.import_queue.current.total)
+                await pilot.press("x")
+                go_on.set()
+                await until(pilot, lambda: app.import_queue.outcomes)
+            states = {name: state for name, (state, _) in listed(app).items()}
+            assert states.pop("many") == "partial" and states.pop("talk.jsonl") == "skipped"
+            assert [*states.values()].count("partial") == 1
+            assert "Stopped. What was read by then is kept" in listed(app)["many"][1]
+            imported = app.screen.query_one("#inbox-imports", FileList)
+            imported.focus()
+            assert imported.chosen is not None and imported.chosen.path == str(folder)
+            await pilot.press("enter")
+            await until(pilot, lambda: len(app.import_queue.outcomes) == 2 and app.import_queue.current is None)
+            await until(pilot, lambda: "many" not in listed(app))
+            assert {state for state, _ in listed(app).values()} == {"ok", "skipped"}
+            assert (await app.memory_worker.run_query(lambda memory: memory.status()))["counts"]["messages"] == 40
+
+    run(body)
+
+
+def test_quitting_during_an_import_asks_first(home: Path, tmp_path: Path) -> None:
+    folder = many(tmp_path / "many")
+
+    async def body() -> None:
+        async with shown(home) as (app, pilot):
+            with held_after_first_file(app) as go_on:
+                begin(app, partial(import_and_notify, app, [folder]))
+                await until(pilot, lambda: app.import_queue.current is not None and app.import_queue.current.total)
+                await pilot.press("ctrl+q")
+                await until(pilot, lambda: any(one.title == "An import is running" for one in app._notifications))
+                assert app._exit is False
+                await pilot.press("ctrl+q")
+                assert app._exit is True
+                go_on.set()
+
+    run(body)

@@ -1,0 +1,88 @@
+"""The rows of Inbox: what stands in them, whose files they are, and what is said before they are known."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from screens import run, shown, talk, until
+from textual.content import Content
+
+from appliance.client import Appliance
+from appliance.types import FileReport, InputProblem
+from appliance_tui.app import ApplianceApp
+from appliance_tui.ingestion import ImportOutcome
+from appliance_tui.screens import inbox
+from appliance_tui.widgets.files import FileList, FileRow, _row_content, outcome_rows, sentence
+
+
+def note(text: str) -> tuple[InputProblem, ...]:
+    return (InputProblem("", text, harmless=True),)
+
+
+def test_a_space_stands_between_each_state_and_the_name() -> None:
+    for state in ("skipped", "partial", "failed"):
+        row = FileRow("/x/photo.jpg", state, ("", "12:00"), "", Content(""))
+        assert " photo.jpg " in _row_content(row, 60, [0, 5]).plain
+
+
+def test_the_latest_file_of_an_import_is_first_where_that_is_said() -> None:
+    files = [FileReport(f"/x/{name}", "native", "ok", messages=1, new=1) for name in "abc"]
+    outcome = ImportOutcome(time.time(), files)
+    assert [row.path for row in outcome_rows(outcome)] == ["/x/a", "/x/b", "/x/c"]
+    assert [row.path for row in outcome_rows(outcome, latest_first=True)] == ["/x/c", "/x/b", "/x/a"]
+
+
+def test_a_file_without_content_is_empty_and_one_with_contacts_is_read() -> None:
+    empty = FileReport("/x/a.txt", None, "ok", notes=note("the file holds no messages"))
+    contacts = FileReport("/x/b.vcf", "vcard", "ok", notes=note("read 2 contacts, by which people are told"))
+    states = {row.path: row.state for row in outcome_rows(ImportOutcome(time.time(), [empty, contacts]))}
+    assert states == {"/x/a.txt": "empty", "/x/b.vcf": "ok"}
+
+
+def test_a_reason_by_itself_is_a_sentence_and_names_stay_as_they_are() -> None:
+    assert sentence("the file is no text") == "The file is no text"
+    for reason in ("chat.db: damaged", "line 2: not JSON", "", "m1"):
+        assert sentence(reason) == reason
+
+
+def listed(app: ApplianceApp, id: str) -> tuple[list[str], str]:
+    """The names of the files, and the text of an empty list."""
+    files = app.screen.query_one(id, FileList)
+    return [Path(row.path).name for row in files._rows], files._shown_empty
+
+
+def test_nothing_is_said_of_files_until_they_are_known_and_then_of_the_present_user(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, load = threading.Event(), inbox._load_contents
+
+    def wait_and_load(memory: Appliance, **options: Any) -> Any:
+        known.wait()
+        return load(memory, **options)
+
+    monkeypatch.setattr(inbox, "_load_contents", wait_and_load)
+
+    async def body() -> None:
+        async with shown(home) as (app, pilot):
+            memory = app.memory_worker.memory()
+            memory.ingest(talk(tmp_path / "talk.jsonl"), user_id="demo")
+            try:
+                await pilot.press("f5")
+                await until(pilot, lambda: app.screen.query("#inbox-imports"))
+                assert listed(app, "#inbox-files") == listed(app, "#inbox-imports") == ([], "")
+            finally:
+                known.set()
+            await until(pilot, lambda: listed(app, "#inbox-imports") == ([], inbox.NONE_READ_HINT))
+            assert listed(app, "#inbox-files") == ([], inbox.EMPTY_HINT)
+            app.user = "demo"
+            await until(pilot, lambda: listed(app, "#inbox-imports")[0] == ["talk.jsonl"])
+            imported = app.screen.query_one("#inbox-imports", FileList)
+            imported.focus()
+            await until(pilot, lambda: app.focused is imported)
+            assert not app.screen.available("inbox.retry") and app.screen.available("inbox.preview")
+
+    run(body)
