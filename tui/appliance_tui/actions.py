@@ -98,7 +98,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("list.last", "end,G", "list_end(True)", "Last", "Last item.", False),
     Action("list.type", "slash", "list_type", "Type", "Go to the line to type in.", False),
     Action("line.leave", "escape,tab", "leave", "List", "Go to the list, where letters are commands."),
-    Action("line.down", "down", "move(1)", "Down", "Next item of the list; the query after an earlier one.", False),
+    Action("line.down", "down", "move(1)", "Next", "Next item of the list; the query after an earlier one."),
     Action("line.up", "up", "move(-1)", "Earlier", "Previous item; on an empty line, the query before."),
     Action("recall.search", "slash,escape", "search", "Search", "Go to the search line."),
     Action("recall.open", "enter", "open", "Open", "Open the message in its conversation."),

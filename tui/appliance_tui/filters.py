@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 
 from appliance.requests.typed_filters import FILTER_NAMES
 from appliance_tui.screens.picker import PickerOption
 
 _PARTIAL = re.compile(rf'(?:^|\s)({"|".join(FILTER_NAMES)}):("?[^\s"]*)$')
+
+_LIKE_A_FILTER = re.compile(r"(?:^|(?<=\s))([A-Za-z]{2,20}):(?!//)(\S?)")
+
+_MEANT = {
+    "from": "author", "by": "author", "sender": "author", "who": "author", "to": "with", "chat": "with", "in": "source",
+    "app": "source", "format": "source", "label": "tag", "after": "since", "before": "until", "type": "has",
+    "is": "has",
+}  # fmt: skip
+"""The filter that is meant by a name that other programs use."""
+
+CLOSE_ENOUGH = 0.75
+"""How alike a misspelt name is to that of a filter, at least."""
 
 
 def partial_filter(text: str) -> tuple[str, str] | None:
@@ -19,6 +32,23 @@ def partial_filter(text: str) -> tuple[str, str] | None:
 def without_partial_filter(text: str) -> str:
     """A text without the unfinished filter at its end, which is no words to search for."""
     return _PARTIAL.sub("", text)
+
+
+def filter_note(text: str) -> str:
+    """What the person should know about the filters of a text: one that is not applied yet, or that there is none of
+    its name; "" if all is well."""
+    if (partial := partial_filter(text)) is not None:
+        name, part = partial
+        return f"{name}:{part} is not applied yet: space or enter" if part else ""
+    for match in _LIKE_A_FILTER.finditer(text):
+        name = match[1].lower()
+        close = _MEANT.get(name) or next(iter(get_close_matches(name, FILTER_NAMES, 1, CLOSE_ENOUGH)), None)
+        if name == "title":
+            return "There is no filter 'title'. Conversations (F2) filters titles."
+        if name not in FILTER_NAMES and (close is not None or match[2]):
+            meant = f"; did you mean {close}:?" if close is not None else "; it is searched as words."
+            return f"There is no filter '{match[1]}'{meant}"
+    return ""
 
 
 def parse_filter(text: str) -> list[PickerOption]:

@@ -132,7 +132,7 @@ class KeyFooter(ClickLine):
         if "enter" in active_bindings and (action := self._done_by_enter(screen)) is not None:
             keys[action.id] = ("enter", "⏎")
         names: set[str] = set()  # what the screen does itself needs no key of the app
-        for action in sorted(ACTIONS, key=lambda action: (action.place == "app", action.id != screen.SUBMITS)):
+        for action in sorted(ACTIONS, key=lambda action: (action.place == "app", action.id != screen.submits)):
             if action.place == "app" and action.name in names:
                 continue
             if action.show_in_footer and action.id in keys and screen.available(action.id):
@@ -144,7 +144,7 @@ class KeyFooter(ClickLine):
     def _done_by_enter(self, screen: ListScreen[Any]) -> Action | None:
         """What Enter leads to where the focused line or list has it first, and tells the screen."""
         if isinstance(screen.focused, Input):
-            return next((action for action in ACTIONS if action.id == screen.SUBMITS), None)
+            return next((action for action in ACTIONS if action.id == screen.submits), None)
         if isinstance(screen.focused, Navigable):
             place = getattr(screen, "PLACE", "")
             return next((action for action in actions(place) if "enter" in action.keys.split(",")), None)

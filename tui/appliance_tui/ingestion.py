@@ -95,6 +95,7 @@ class _ImportJob:
     paths: Sequence[Path]
     user: str | None
     dry_run: bool
+    again: bool
     outcome: asyncio.Future[ImportOutcome] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
@@ -118,10 +119,11 @@ class ImportQueue:
         self._watcher_thread: threading.Thread | None = None
 
     async def import_files(
-        self, paths: Sequence[Path], user: str | None = None, *, dry_run: bool = False
+        self, paths: Sequence[Path], user: str | None = None, *, dry_run: bool = False, again: bool = False
     ) -> ImportOutcome:
-        """Import files and folders after those already in the queue. A ``dry_run`` changes nothing."""
-        job = _ImportJob(paths, user, dry_run)
+        """Import files and folders after those already in the queue. A ``dry_run`` changes nothing; ``again`` also
+        takes in what was forgotten."""
+        job = _ImportJob(paths, user, dry_run, again)
         self.queue.append(job)
         if self.current is None:
             begin(self._app, self._run_queue)
@@ -171,7 +173,12 @@ class ImportQueue:
             # The memory's worker, or the daemon's, embeds the new messages later.
             self._measure_size(job.paths)
             report = memory.ingest(
-                list(job.paths), user_id=job.user, dry_run=job.dry_run, wait=False, on_file=self._on_file
+                list(job.paths),
+                user_id=job.user,
+                dry_run=job.dry_run,
+                again=job.again,
+                wait=False,
+                on_file=self._on_file,
             )
             return replace(outcome, files=report.files, error=report.stopped)
 

@@ -2,6 +2,8 @@
 
 Textual forwards a key to the focused widget before the keys in front of it have had their effect. In a burst such as
 "/dog", the letters then reach the list, where each is a command, and not the line that "/" moves the focus to.
+
+A key that acts on what is still being loaded, such as the hits of a query, waits for it, with all keys behind it.
 """
 
 from __future__ import annotations
@@ -10,11 +12,11 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from textual.app import App
 from textual.dom import DOMNode
-from textual.events import Event
+from textual.events import Event, Key
 from textual.message import Message
 
 MIN_ROUNDS = 2
@@ -30,6 +32,10 @@ CHECK_SECONDS = 0.2
 MAX_WAIT_SECONDS = 5.0
 """Seconds that a key waits for a widget that handles nothing; then keys are forwarded as Textual does it."""
 
+LONG_WAIT_SECONDS = 1.0
+"""Seconds that a key waits for what it acts on before the person is told. Keys that came until then were typed ahead;
+the next one takes the place of all that wait."""
+
 
 class InputHandled(Message):
     """The marker behind a key or a paste. It bubbles as they do, so at the app it says that they are handled."""
@@ -38,6 +44,17 @@ class InputHandled(Message):
         super().__init__()
         self.round = round
         self.target = target
+
+
+@runtime_checkable
+class WaitingScreen(Protocol):
+    """A screen whose keys may act on what is still being loaded. It calls ``InputQueue.resume`` when that is there."""
+
+    def must_wait(self, event: Key) -> bool:
+        """Whether a key acts on what is still being loaded."""
+
+    def tell_of_wait(self, event: Key) -> None:
+        """Say that a key waits: it has done so for ``LONG_WAIT_SECONDS``."""
 
 
 class InputQueue:
@@ -50,6 +67,8 @@ class InputQueue:
     def __init__(self, app: App[Any], forward: Callable[[Event], Awaitable[None]]) -> None:
         self._app = app
         self._forward = forward
+        self._long_wait: asyncio.TimerHandle | None = None
+        self._waits_long = False
         self._waiting: deque[Event] = deque()
         self._marker: InputHandled | None = None
         self._settled_target: DOMNode | None = None
@@ -57,7 +76,13 @@ class InputQueue:
         self._watchdog: asyncio.TimerHandle | None = None
 
     async def put(self, event: Event) -> None:
-        """Forward an event now, or after those that wait."""
+        """Forward an event now, or after those that wait. After a long wait it takes their place; escape only drops
+        them."""
+        if self._waits_long:
+            self._waiting.clear()
+            self._end_wait()
+            if isinstance(event, Key) and event.key == "escape":
+                return
         self._waiting.append(event)
         await self._continue()
 
@@ -74,6 +99,11 @@ class InputQueue:
             yield
         finally:
             self._holds -= 1
+            self._app.call_later(self._continue)
+
+    def resume(self) -> None:
+        """Look again whether the next event must wait."""
+        if self._long_wait is not None:
             self._app.call_later(self._continue)
 
     def handled(self, marker: InputHandled) -> None:
@@ -103,9 +133,31 @@ class InputQueue:
         if self._marker is not None or self._holds or not self._waiting:
             return
         if self._target() is self._settled_target:
+            if self._must_wait(self._waiting[0]):
+                return
+            self._end_wait()
             await self._forward(self._waiting.popleft())
         # Else something besides a key has moved the focus or opened a screen, which may still be mounting.
         self._send_marker(1)
+
+    def _must_wait(self, event: Event) -> bool:
+        screen = self._app.screen
+        if not isinstance(event, Key) or not isinstance(screen, WaitingScreen) or not screen.must_wait(event):
+            return False
+
+        def tell() -> None:
+            if event in self._waiting and screen.is_current:
+                self._waits_long = True
+                screen.tell_of_wait(event)
+
+        if self._long_wait is None:
+            self._long_wait = asyncio.get_running_loop().call_later(LONG_WAIT_SECONDS, tell)
+        return True
+
+    def _end_wait(self) -> None:
+        if self._long_wait is not None:
+            self._long_wait.cancel()
+            self._long_wait, self._waits_long = None, False
 
     def _target(self) -> DOMNode:
         if not self._app._screen_stack:  # the app is ending

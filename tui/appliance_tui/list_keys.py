@@ -86,9 +86,14 @@ class ListScreen(Screen[ScreenResultType]):
     LINE: ClassVar[str] = "Input"
     SUBMITS: ClassVar[str] = ""
 
+    @property
+    def submits(self) -> str:
+        """The id of the action that Enter does now in the line."""
+        return self.SUBMITS
+
     def available(self, id: str) -> bool:
         """Whether an action of the footer would do something now. Its key says why not where it would not."""
-        return id != "line.up"  # only where there are earlier queries
+        return id not in ("line.up", "line.down")  # only where there are earlier queries, or a start page
 
     @property
     def navigated(self) -> Widget | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -14,7 +14,14 @@ from textual.widgets import Static
 
 from appliance_tui.actions import bindings
 from appliance_tui.list_keys import ListScreen
+from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.widgets.display_text import one_line, pluralize, render_bar
+
+if TYPE_CHECKING:
+    from appliance.client import Appliance
+    from appliance.types import Hit, Hits
+    from appliance_tui.app import ApplianceApp
+    from appliance_tui.search_results import RunQuery, SearchResults
 
 BAR_WIDTH = 20
 
@@ -83,3 +90,58 @@ def _leg_text(name: str, leg: Mapping[str, Any]) -> str:
     rank, score = leg.get("rank"), leg.get("score")
     rank_text = f"rank {rank}" if rank is not None else "scored, not a candidate"
     return rank_text if score is None else f"{RAW_SCORE_LABELS.get(name, 'score')} {score:.2f}, {rank_text}"
+
+
+async def explain_hit(app: ApplianceApp, hit: Hit, results: SearchResults, run_query: RunQuery[Any]) -> None:
+    """Show why a message is a hit: a sentence, and the numbers behind it.
+
+    Raises:
+        ApplianceError: as the memory says.
+    """
+    from appliance.types.reasons import reason
+
+    if not results.spec.query.strip():
+        app.notify("It passes the filters; nothing else was asked for.", timeout=3)
+        return
+    own = results.matches.get(hit.message_id)
+    known = {word.casefold() for word in own.words} if own is not None else set()
+    ids = [turn.id for turn in (*hit.before, *hit.after)]
+    near = await run_query(lambda memory: memory.overview.matches(results.spec.query, ids))
+    near_words = {word.casefold(): word for found in near for word in found.words}
+    missing = [word for folded, word in near_words.items() if folded not in known]
+    title, author = f"Why {hit.message_id} is hit {hit.rank}", one_line(hit.who)
+    description = Content.assemble(
+        (one_line(reason(hit.why, hit.author, missing)), "bold"), f"\n\n{author}: {one_line(hit.snippet)}"
+    )
+    app.push_screen(ExplanationScreen(title, description, hit.why, hit.score))
+
+
+async def explain_miss(app: ApplianceApp, query: str, arguments: Mapping[str, Any]) -> None:
+    """Show why a message that the person names did not match.
+
+    Args:
+        arguments: those of ``Appliance.search`` besides the query.
+
+    Raises:
+        ApplianceError: as the memory says.
+    """
+    from appliance.types.reasons import stage_text
+
+    chosen = await app.push_screen_wait(
+        PickerScreen("Why not this message?", (), _message_id_option, "The id of a message, such as m345")
+    )
+    if chosen is None or not query.strip():
+        return
+
+    def search(memory: Appliance) -> Hits:
+        return memory.search(query, why_not=chosen.value, **arguments)
+
+    explanation = (await app.memory_worker.run_query(search)).why_not
+    if explanation is not None:
+        app.push_screen(
+            ExplanationScreen(stage_text(explanation), explanation.words, explanation.why, explanation.score)
+        )
+
+
+def _message_id_option(text: str) -> list[PickerOption]:
+    return [PickerOption("", text.strip(), "as typed")] if text.strip() else []

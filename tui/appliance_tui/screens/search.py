@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.content import Content
+from textual.events import Key
 from textual.reactive import var
 from textual.widgets import Input, Static
 
@@ -20,8 +20,9 @@ from appliance.errors import ApplianceError
 from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters
 from appliance_tui import filters
 from appliance_tui.path_input import open_file, source_file
+from appliance_tui.pending_hits import SearchRequest, acts_on_hits
 from appliance_tui.query_history import QueryHistory
-from appliance_tui.screens.explanation import ExplanationScreen
+from appliance_tui.screens.explanation import explain_hit, explain_miss
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.search_results import SearchResults, SearchSpec, read_page
 from appliance_tui.selecting import SelectingScreen
@@ -37,7 +38,7 @@ from appliance_tui.workers import CoalescingRefresh, MemoryChanged, SerialWorker
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import Hit, HitOrder, Hits, Message
+    from appliance.types import Hit, HitOrder, Message
 
 TYPING_PAUSE_SECONDS = 0.015
 """Seconds without a key before a search: a held key repeats every 0.03, a quick typist types every 0.1."""
@@ -48,7 +49,7 @@ COUNT_DELAY_SECONDS = 0.4
 PREVIEW_COLUMNS = 110
 """Columns from which the selected hit is shown beside the list."""
 
-EMPTY_HINT = "Type to search; ↓ enters this page. Filters: author:ben  since:2024-03"
+EMPTY_HINT = "Type to search; ↓ selects, enter opens. Filters: author:ben  since:2024-03"
 
 
 class SearchScreen(SelectingScreen):
@@ -76,6 +77,7 @@ class SearchScreen(SelectingScreen):
 
     def on_mount(self) -> None:
         super().on_mount()
+        self._answered = self._request()
         self._history = QueryHistory()
         self._queries = SerialWorker(self, self.appliance.memory_worker)
         self.query_one(SearchInput).focus()
@@ -87,6 +89,7 @@ class SearchScreen(SelectingScreen):
         if self.search_filters.user is not None:
             self.search_filters = self.search_filters.without_filter("user", self.search_filters.user)
         self._refresh_completions()
+        self._show_parts()
         self._schedule_search()
 
     @on(Input.Changed, "#query")
@@ -113,21 +116,43 @@ class SearchScreen(SelectingScreen):
 
     def _schedule_search(self) -> None:
         """Search again; an unfinished earlier search is cancelled."""
-        begin(self, partial(self._search, self.query_one(SearchInput).value), "search", exclusive=True)
+        begin(self, partial(self._search, self._request()), "search", exclusive=True)
 
-    async def _search(self, query: str) -> None:
+    @property
+    def submits(self) -> str:
+        """As ``ListScreen``; an empty memory asks for a file."""
+        return "offer.read" if self.query_one(FirstRunPanel).display else self.SUBMITS
+
+    def _request(self) -> SearchRequest:
+        return SearchRequest(self.query_one(SearchInput).value, self.search_filters, self.sort, self.appliance.user)
+
+    def must_wait(self, event: Key) -> bool:
+        """Whether a key acts on the hits, and those of the request as it stands are not there yet."""
+        focused = self.focused
+        if self._answered == self._request() or focused not in (self.query_one(SearchInput), self.query_one(HitList)):
+            return False
+        if event.key == "enter":
+            return self._finished_filter() is None
+        return acts_on_hits(self, event)
+
+    def tell_of_wait(self, event: Key) -> None:
+        """Say that a key waits for the hits."""
+        self._show_note(f"Still searching. {event.key.capitalize()} waits for the hits; another key takes its place.")
+
+    async def _search(self, request: SearchRequest) -> None:
         await asyncio.sleep(TYPING_PAUSE_SECONDS)
+        query = request.text
         words = filters.without_partial_filter(query)
         if not words.strip() and not replace(self.search_filters, user=None):  # filters alone list what passes them
-            self._show(None, query)
+            self._show(None, request)
             return
         arguments = self.search_filters.search_arguments(self.appliance.user)
         spec = SearchSpec(words, arguments, self.sort, NEIGHBOURS)
-        with show_errors(self._show_error):
+        with show_errors(partial(self._show_error, request)):
             page = await self._queries.run_query(partial(read_page, spec=spec))
             results = SearchResults(spec)
             results.add(page)
-            self._show(results, query)
+            self._show(results, request)
             await self._show_pins(page.hits)
             if results.more and not results.total_is_exact:
                 await asyncio.sleep(COUNT_DELAY_SECONDS)
@@ -147,29 +172,51 @@ class SearchScreen(SelectingScreen):
     def show_selection(self) -> None:
         self._show_summary()
 
-    def _show(self, results: SearchResults | None, query: str) -> None:
+    def _show(self, results: SearchResults | None, request: SearchRequest) -> None:
         hits = self.query_one(HitList)
         before = hits.results.spec if hits.results is not None else None
-        if results is None or before is None or (before.query, before.arguments) != (query, results.spec.arguments):
+        if (
+            results is None
+            or before is None
+            or (before.query, before.arguments) != (results.spec.query, results.spec.arguments)
+        ):
             hits.clear_selection()  # what is selected would not be seen any more
         hits.show(results)
-        self.answered_query = query
+        self._answered, self.answered_query = request, request.text
         self._show_summary()
         self._show_preview()
+        self.appliance.input_queue.resume()
 
     def _show_summary(self) -> None:
         """How many hits there are, and what the search has to say."""
         results = self.query_one(HitList).results
         if results is None:
-            self._show_note(EMPTY_HINT)
+            self._show_note(filters.filter_note(self.answered_query) or EMPTY_HINT)
             return
         order = "newest first" if self.sort == "time" and results.hits else ""
-        parts = (self.selection_note(), results.total_text(), order, *results.notes)
+        parts = (
+            self.selection_note(),
+            results.total_text(),
+            order,
+            filters.filter_note(self.answered_query),
+            *results.notes,
+        )
         self._show_note(" · ".join(filter(None, parts)))
+        self.query_one(HitList).show_reason("" if results.hits else self._why_no_hits(results))
 
-    def _show_error(self, text: str) -> None:
+    def _why_no_hits(self, results: SearchResults) -> str:
+        reason = f"{results.total_text()} for “{one_line(results.spec.query.strip())}”."
+        if not results.spec.query.strip():
+            reason = "No message passes the filters."
+        if not self.search_filters:
+            return reason
+        names = self.appliance.names_by_id
+        pairs = "  ".join(f"{name}:{names.get(value, value)}" for name, value in self.search_filters.pairs())
+        return f"{reason}\n\nFilters: {one_line(pairs)}\nesc, then X clears them."
+
+    def _show_error(self, request: SearchRequest, text: str) -> None:
         """Say why a search failed, in place of the hits of an earlier one."""
-        self._show(None, self.query_one(SearchInput).value)
+        self._show(None, request)
         self._show_note(text)
 
     @on(HitList.NearEnd)
@@ -195,6 +242,8 @@ class SearchScreen(SelectingScreen):
             hits.highlighted = hits.results.position
             self._show_summary()
             self._refresh_pins()
+        elif hits.results is not None:  # what was imported meanwhile may be found
+            self._schedule_search()
 
     def _refresh_pins(self) -> None:
         begin(self, self._load_pins, "pins", exclusive=True)
@@ -259,6 +308,10 @@ class SearchScreen(SelectingScreen):
             return not self.query_one(SearchInput).value and self._history.has_queries(self.appliance.active_user)
         if id == "recall.clear":
             return bool(self.search_filters)
+        if id == "line.leave":
+            return self._marked_hit is not None or bool(self.search_filters)
+        if id == "line.down":
+            return self.query_one(StartPagePanel).display
         if id == "recall.open" and (start_page := self.query_one(StartPagePanel)).display:
             return start_page.chosen is not None
         return id in ("recall.search", "recall.filter") or not id.startswith("recall.") or self._marked_hit is not None
@@ -274,7 +327,10 @@ class SearchScreen(SelectingScreen):
     @on(SearchInput.Exited)
     def _focus_list(self) -> None:
         start_page = self.query_one(StartPagePanel)
-        (start_page if start_page.display else self.query_one(HitList)).focus()
+        if start_page.display:
+            start_page.focus()
+        elif self._marked_hit is not None or self.search_filters:  # else a letter that follows would be lost
+            self.query_one(HitList).focus()
 
     @on(StartPagePanel.Loaded)
     def _show_parts(self) -> None:
@@ -285,6 +341,7 @@ class SearchScreen(SelectingScreen):
         self.query_one(FirstRunPanel).set_shown(start_page.is_empty)
         self.query_one("#note").display = not start_page.is_empty
         self.query_one("#results").display = is_searching and not start_page.is_empty
+        self.refresh_bindings()
 
     @on(StartPagePanel.Left)
     def _leave_start_page(self, event: StartPagePanel.Left) -> None:
@@ -304,22 +361,29 @@ class SearchScreen(SelectingScreen):
     def action_open(self) -> None:
         if self._finish_filter():
             return
-        if (start_page := self.query_one(StartPagePanel)).display:
+        if (first_run := self.query_one(FirstRunPanel)).display:
+            first_run.enter() if first_run.found else self.appliance.offer_import()
+        elif (start_page := self.query_one(StartPagePanel)).display:
             start_page.action_select()
         elif (hit := self._marked_hit) is not None:
             self._history.add(self.appliance.active_user)
             self.appliance.read(hit.session_id, hit.message_id, self.query_one(HitList).results)
 
-    def _finish_filter(self) -> bool:
-        """Apply the filter at the end of the search line; False if there is none."""
+    def _finished_filter(self) -> tuple[str, SearchFilters] | None:
+        """The text without the filter at its end, and the filters with it; None if Enter finishes none."""
         line = self.query_one(SearchInput)
         if not line.has_focus or filters.partial_filter(line.value) is None:
-            return False
+            return None
         remaining, search_filters = extract_filters(line.value, self.search_filters, NO_CURSOR)
-        if remaining == line.value:
+        return None if remaining == line.value else (remaining, search_filters)
+
+    def _finish_filter(self) -> bool:
+        """Apply the filter at the end of the search line; False if there is none."""
+        if (finished := self._finished_filter()) is None:
             return False
-        line.value, self.search_filters = remaining, search_filters
-        line.cursor_position = len(remaining)
+        line = self.query_one(SearchInput)
+        line.value, self.search_filters = finished
+        line.cursor_position = len(line.value)
         return True
 
     def action_search(self) -> None:
@@ -380,48 +444,17 @@ class SearchScreen(SelectingScreen):
     @work(exclusive=True, group="why")
     async def action_why(self) -> None:
         """Explain the selected hit: a sentence, and the numbers behind it."""
-        from appliance.types.reasons import reason
-
         results = self.query_one(HitList).results
-        if (hit := self._marked_hit) is None or results is None:
-            return
-        if not results.spec.query.strip():
-            self.notify("It passes the filters; nothing else was asked for.", timeout=3)
-            return
-        own = results.matches.get(hit.message_id)
-        known = {word.casefold() for word in own.words} if own is not None else set()
-        ids = [turn.id for turn in (*hit.before, *hit.after)]
-        with self.appliance.report_errors():
-            near = await self._queries.run_query(lambda memory: memory.overview.matches(results.spec.query, ids))
-            near_words = {word.casefold(): word for found in near for word in found.words}
-            missing = [word for folded, word in near_words.items() if folded not in known]
-            title, author = f"Why {hit.message_id} is hit {hit.rank}", one_line(hit.who)
-            description = Content.assemble(
-                (one_line(reason(hit.why, hit.author, missing)), "bold"), f"\n\n{author}: {one_line(hit.snippet)}"
-            )
-            self.app.push_screen(ExplanationScreen(title, description, hit.why, hit.score))
+        if (hit := self._marked_hit) is not None and results is not None:
+            with self.appliance.report_errors():
+                await explain_hit(self.appliance, hit, results, self._queries.run_query)
 
     @work(exclusive=True, group="why")
     async def action_why_not(self) -> None:
         """Explain why a message that the person names did not match."""
-        from appliance.types.reasons import stage_text
-
         query = self.query_one(SearchInput).value
-        arguments = self.search_filters.search_arguments(self.appliance.user)
-        chosen = await self.app.push_screen_wait(
-            PickerScreen("Why not this message?", (), _message_id_option, "The id of a message, such as m345")
-        )
-        if chosen is None or not query.strip():
-            return
-
-        def search(memory: Appliance) -> Hits:
-            return memory.search(query, why_not=chosen.value, **arguments)
-
         with self.appliance.report_errors():
-            explanation = (await self.appliance.memory_worker.run_query(search)).why_not
-            if explanation is not None:
-                title = stage_text(explanation)
-                self.app.push_screen(ExplanationScreen(title, explanation.words, explanation.why, explanation.score))
+            await explain_miss(self.appliance, query, self.search_filters.search_arguments(self.appliance.user))
 
     def action_copy(self) -> None:
         if (hit := self._marked_hit) is not None:
@@ -463,7 +496,3 @@ class SearchScreen(SelectingScreen):
 
 def _read_messages(memory: Appliance, ids: Sequence[str]) -> list[Message]:
     return memory.overview.messages(ids)
-
-
-def _message_id_option(text: str) -> list[PickerOption]:
-    return [PickerOption("", text.strip(), "as typed")] if text.strip() else []

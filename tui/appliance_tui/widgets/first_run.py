@@ -134,9 +134,10 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
             for program, where in EXPORTS
         ]
         folder = (one_line(abbreviate_home(inbox)), "bold")
-        command = ("appliance ingest PATH", "bold")
-        end = Content.assemble("Put it into ", folder, ", drop it on this window, or run ", command, ".")
-        lines = [Content.styled("How to get an export:", "bold"), *ways, end]
+        key, command = ("Enter", "bold"), ("appliance ingest PATH", "bold")
+        ways_in = Content.assemble(key, " (or F5 and a) asks for its path. Or drop it on this window,")
+        end = Content.assemble("put it into ", folder, ", or run ", command, ".")
+        lines = [Content.styled("How to get an export:", "bold"), *ways, ways_in, end]
         self.query_one("#welcome-lines", Static).update(Content("\n").join(lines))
 
     async def on_button_pressed(self, event: Button.Pressed) -> None:
@@ -195,7 +196,8 @@ async def show_demo(app: ApplianceApp) -> None:
 
     with app.report_errors():
         if not await app.memory_worker.run_query(has_samples):
-            outcome = await app.import_queue.import_files(demo.samples(), DEMO_USER)
+            # They may have been erased before, and are asked for now.
+            outcome = await app.import_queue.import_files(demo.samples(), DEMO_USER, again=True)
             if outcome.error:
                 app.notify_error(one_line(outcome.error))
                 return

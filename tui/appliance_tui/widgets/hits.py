@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.strip import Strip
 from textual.theme import Theme
+from textual.visual import Visual
 from textual.widgets.option_list import Option
 
 from appliance_tui.author_colours import ReadableColours, readable_colours
@@ -44,6 +45,12 @@ class HitList(SelectableRows, OptionRows):
         self.results: SearchResults | None = None
         self._pinned: set[str] = set()
         self._people: Mapping[str, str] = {}
+        self._reason = Content()
+
+    def show_reason(self, reason: str) -> None:
+        """Say in the middle why there is no hit; "" if there are some."""
+        self._reason = Content(reason)
+        self.refresh()
 
     def on_mount(self) -> None:
         self.app.theme_changed_signal.subscribe(self, self._draw_again)
@@ -147,6 +154,8 @@ class HitList(SelectableRows, OptionRows):
 
     def render_line(self, y: int) -> Strip:
         """As OptionList, with a bar at the left of the selected hit, which is seen without colours too."""
+        if not self.option_count and self._reason:
+            return self._render_reason(y)
         strip = self.checked(super().render_line(y), y)
         line = self.scroll_offset.y + y
         if self.highlighted is None or line >= len(self._lines) or self._lines[line][0] != self.highlighted:
@@ -154,3 +163,13 @@ class HitList(SelectableRows, OptionRows):
         background = next((segment.style.bgcolor for segment in strip if segment.style), None)
         bar = Segment("▌", Style(color=self._colours.meter, bgcolor=background))
         return Strip([bar, *strip.crop(1)], strip.cell_length)
+
+    def _render_reason(self, y: int) -> Strip:
+        """A line of the reason why there is no hit, in the middle of the list."""
+        width, height = self.scrollable_content_region.size
+        style = self.visual_style
+        lines = Visual.to_strips(self, self._reason, max(1, width - 4), None, style)
+        row = y - max(0, (height - len(lines)) // 3)
+        margin = Segment("  ", style.rich_style)
+        strip = Strip([margin, *lines[row]]) if 0 <= row < len(lines) else Strip([])
+        return strip.extend_cell_length(width, style.rich_style).crop(0, width)

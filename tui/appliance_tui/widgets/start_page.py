@@ -144,9 +144,10 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
             self.refresh_soon()
 
     def refresh_soon(self) -> None:
-        """Read the page again, unless somebody searches or another screen is shown: then when it is shown next."""
+        """Read the page again, unless another screen is shown, or somebody searches a memory that is not empty: then
+        when it is shown next."""
         self._is_stale = True
-        if not self.is_searching and not self._is_reading and self.screen.is_current:
+        if (not self.is_searching or self.is_empty) and not self._is_reading and self.screen.is_current:
             self._refresh_soon()
 
     def set_searching(self, is_searching: bool) -> None:
@@ -179,7 +180,7 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _read_unless_searching(self, memory: Appliance, user: str | None) -> StartPage | None:
         """Read the page on a thread, and load there what draws it; a search that was typed meanwhile comes first."""
-        if self.is_searching:
+        if self.is_searching and not self.is_empty:
             return None
         from appliance_tui.widgets import start_layout  # noqa: F401
 

@@ -1,0 +1,75 @@
+"""The screen on a memory without messages: it says how to begin, and goes when there is something to search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scenes import words
+from screens import fill, run, shown, talk, type_in, until
+
+from appliance_tui.app import ApplianceApp
+from appliance_tui.widgets.first_run import DEMO_USER, FirstRunPanel
+from appliance_tui.widgets.hits import HitList
+
+
+def welcome(app: ApplianceApp) -> FirstRunPanel:
+    return app.screen_stack[0].query_one(FirstRunPanel)
+
+
+def test_an_import_while_words_are_in_the_line_replaces_how_to_begin(home: Path, tmp_path: Path) -> None:
+    async def body() -> None:
+        async with shown(home, (80, 24)) as (app, pilot):
+            await until(pilot, lambda: welcome(app).display)
+            await type_in(pilot, "walnuts")
+            await pilot.press("f5")
+            await until(pilot, lambda: app.current_mode == "inbox")
+            await app.import_queue.import_files([talk(tmp_path / "talk.jsonl")])
+            await pilot.press("f1")
+            await until(pilot, lambda: not welcome(app).display and app.query_one(HitList).hits)
+            assert "Nothing imported" not in words(app)
+
+    run(body)
+
+
+def test_the_samples_replace_how_to_begin_too(home: Path, tmp_path: Path) -> None:
+    home = fill(home, tmp_path)
+
+    async def body() -> None:
+        async with shown(home, (80, 24)) as (app, pilot):
+            app.user = "eve"
+            await until(pilot, lambda: welcome(app).display)
+            await type_in(pilot, "walnuts")
+            app.user = None
+            await until(pilot, lambda: not welcome(app).display and app.query_one(HitList).hits)
+
+    run(body)
+
+
+def test_enter_asks_for_a_path(home: Path) -> None:
+    async def body() -> None:
+        async with shown(home, (80, 24)) as (app, pilot):
+            await until(pilot, lambda: welcome(app).display and "F5 and a" in words(app))
+            await until(pilot, lambda: "⏎ Import" in words(app))
+            assert "esc List" not in words(app)
+            await pilot.press("enter")
+            await until(pilot, lambda: getattr(app.screen, "PLACE", "") == "offer")
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_samples_that_were_erased_are_read_again(home: Path) -> None:
+    async def body() -> None:
+        async with shown(home, (80, 24)) as (app, pilot):
+            for _ in range(2):
+                await pilot.press("f9")
+                await until(pilot, lambda: app.user == DEMO_USER)
+                memory = app.memory_worker.memory()
+                assert sum(one.messages for one in memory.overview.activity(user_id=DEMO_USER)) > 100
+                await pilot.press("f9")
+                await until(pilot, lambda: app.user is None)
+                memory.erasure.forget(memory.erasure.preview(user_id=DEMO_USER, everything=True))
+                assert not memory.overview.activity(user_id=DEMO_USER)
+
+    run(body)

@@ -1,0 +1,46 @@
+"""What the screen says about filters that are typed, and of a search without a match."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from scenes import words
+from screens import fill, run, shown, type_in, until
+
+from appliance_tui.filters import filter_note
+from appliance_tui.widgets.hits import HitList
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("walnut since:2025-0", "since:2025-0 is not applied yet: space or enter"),
+        ("walnut since:", ""),
+        ("walnut", ""),
+        ("see https://example.org at 12:30", ""),
+        ("note: buy bread", ""),
+        ("from:ben walnut", "There is no filter 'from'; did you mean author:?"),
+        ("in:whatsapp", "There is no filter 'in'; did you mean source:?"),
+        ("autor:ben", "There is no filter 'autor'; did you mean author:?"),
+        ("foo:bar", "There is no filter 'foo'; it is searched as words."),
+        ("title: bread", "There is no filter 'title'. Conversations (F2) filters titles."),
+    ],
+)
+def test_what_is_said_about_filters(text: str, note: str) -> None:
+    assert filter_note(text) == note
+
+
+def test_a_search_without_a_match_says_so_in_the_middle_with_its_filters(home: Path, tmp_path: Path) -> None:
+    home = fill(home, tmp_path)
+
+    async def body() -> None:
+        async with shown(home, (80, 24)) as (app, pilot):
+            await type_in(pilot, "walnuts since:2031 ")
+            await until(pilot, lambda: "Filters: since:2031" in words(app))
+            assert "No match" in words(app) and "X clears them" in words(app)
+            await pilot.press("escape", "X")
+            await until(pilot, lambda: app.query_one(HitList).hits)
+            assert "X clears" not in words(app)
+
+    run(body)
