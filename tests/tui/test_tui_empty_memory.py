@@ -32,6 +32,7 @@ def test_an_import_while_words_are_in_the_line_replaces_how_to_begin(home: Path,
     run(body)
 
 
+@pytest.mark.slow
 def test_the_samples_replace_how_to_begin_too(home: Path, tmp_path: Path) -> None:
     home = fill(home, tmp_path)
 
