@@ -81,6 +81,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, look: Callable[[], None]) -> None
     monkeypatch.setattr(index_build, "_run", run_and_look)
 
 
+@pytest.mark.slow
 def test_searches_go_on_by_meaning_while_the_index_is_made_anew(
     home: Path, large: Appliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:

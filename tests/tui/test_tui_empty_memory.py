@@ -17,6 +17,7 @@ def welcome(app: ApplianceApp) -> FirstRunPanel:
     return app.screen_stack[0].query_one(FirstRunPanel)
 
 
+@pytest.mark.slow
 def test_an_import_while_words_are_in_the_line_replaces_how_to_begin(home: Path, tmp_path: Path) -> None:
     async def body() -> None:
         async with shown(home, (80, 24)) as (app, pilot):

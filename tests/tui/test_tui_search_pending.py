@@ -94,6 +94,7 @@ def test_a_key_behind_enter_is_for_what_enter_opens(filled: Path, gate: Gate) ->
     run(body)
 
 
+@pytest.mark.slow
 def test_letters_of_a_burst_with_arrows_stay_in_the_line(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -103,7 +104,9 @@ def test_letters_of_a_burst_with_arrows_stay_in_the_line(filled: Path) -> None:
     run(body)
 
 
-@pytest.mark.parametrize(("key", "line"), [("escape", "walnuts"), ("x", "walnutsx")])
+@pytest.mark.parametrize(
+    ("key", "line"), [("x", "walnutsx"), pytest.param("escape", "walnuts", marks=pytest.mark.slow)]
+)
 def test_a_search_that_takes_long_is_said_and_another_key_takes_the_place(
     key: str, line: str, filled: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:

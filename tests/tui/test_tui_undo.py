@@ -162,6 +162,7 @@ def test_an_erasure_leaves_nothing_to_take_back(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_an_added_fact_is_taken_back_before_what_was_decided_earlier(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
