@@ -129,7 +129,7 @@ def test_the_terminal_is_the_editor_s_until_it_ends(built: Path, home: Path, tmp
         terminal.until("9 messages")
         terminal.type("\x1bOQ")  # F2
         terminal.until("The ledger")
-        terminal.until("3 conversations")
+        terminal.until("Rename")  # a conversation is selected
         start = len(terminal.sent)
         terminal.type("e")
         terminal.until("# The ledger", start)
