@@ -142,6 +142,7 @@ def test_a_chip_goes_with_a_click_and_x_drops_all(filled: Path) -> None:
 def test_f_chooses_a_filter_out_of_what_there_is(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
+            await until(pilot, lambda: app.screen.query_one(StartPagePanel).display)
             await pilot.press("escape", "f")
             await until(pilot, lambda: isinstance(app.screen, PickerScreen))
             await type_in(pilot, "user")

@@ -335,12 +335,14 @@ class SearchScreen(SelectingScreen):
     @on(StartPagePanel.Loaded)
     def _show_parts(self) -> None:
         """Show the hits of query and filters; without any the start page, or of an empty memory how to begin."""
-        start_page = self.query_one(StartPagePanel)
-        is_searching = bool(self.query_one(SearchInput).value.strip() or self.search_filters)
+        start_page, line = self.query_one(StartPagePanel), self.query_one(SearchInput)
+        had_focus, is_searching = start_page.has_focus, bool(line.value.strip() or self.search_filters)
         start_page.set_searching(is_searching)
         self.query_one(FirstRunPanel).set_shown(start_page.is_empty)
         self.query_one("#note").display = not start_page.is_empty
         self.query_one("#results").display = is_searching and not start_page.is_empty
+        if had_focus and not start_page.display:  # letters stay commands; Textual would move the focus to the line
+            self.query_one(HitList).focus()
         self.refresh_bindings()
 
     @on(StartPagePanel.Left)
