@@ -68,7 +68,8 @@ def export_chunks(
     if format != "jsonl":
         read = memory.export_html if format == "html" else memory.export_markdown
         for text in read(user_id=user_id, ids=ids):
-            yield text.encode("utf-8", "replace")
+            # A name in the metadata may hold half a surrogate pair: it is shown and not replaced by "?".
+            yield text.encode("utf-8", "backslashreplace")
         return
     import msgspec
 

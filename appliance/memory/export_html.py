@@ -81,8 +81,9 @@ def _article(row: MessageRow) -> str:
     names = [escape(name) for name in _file_names(from_json(row.metadata))]
     files = f'<p class="files" dir="auto">with {", ".join(names)}</p>\n' if names else ""
     who = f'<b dir="auto">{escape(row.author or row.role)}</b>{role}'
+    named = f' class="{kind}"' if kind else ""
     return (
-        f'<article class="{kind}">\n<p class="head">{who}{when}</p>\n'
+        f'<article{named}>\n<p class="head">{who}{when}</p>\n'
         f'<p class="text" dir="auto">{escape(row.text)}</p>\n{files}</article>\n'
     )
 

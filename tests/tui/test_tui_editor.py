@@ -1,4 +1,4 @@
-"""A conversation is read in an editor: from a private file that nobody can change, and that goes with the editor."""
+"""A conversation is read in an editor: from a private, read-only file, which is removed when the editor ends."""
 
 from __future__ import annotations
 

@@ -476,7 +476,7 @@ class ApplianceApp(App[None]):
             self.notify_error(f"{command[0]} could not show the file: {error.strerror or error}.")
 
     def action_forget(self) -> None:
-        """Forget what is to be named, or show the erasure that is running."""
+        """Open the dialog to forget messages, or show the erasure that is running."""
         self.forget()
 
     def action_help(self) -> None:

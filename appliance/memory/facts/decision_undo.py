@@ -53,7 +53,7 @@ def snapshot_slots(
 
 
 def encode(before: DecisionSnapshot, after: DecisionSnapshot) -> bytes:
-    """Return both as bytes, which nobody but ``decode`` has to understand."""
+    """Return both as bytes for ``decode``; callers keep them and look at nothing in them."""
     return msgspec.json.encode((before, after))
 
 
@@ -65,7 +65,7 @@ def decode(data: bytes) -> tuple[DecisionSnapshot, DecisionSnapshot]:
     try:
         return msgspec.json.decode(data, type=tuple[DecisionSnapshot, DecisionSnapshot])
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UsageError("This is not what takes back a decision.", hint="Give what 'decide' returned.") from error
+        raise UsageError("These bytes take back no decision.", hint="Give what 'decide' returned.") from error
 
 
 def restore(tx: sqlite3.Connection, before: DecisionSnapshot, after: DecisionSnapshot) -> None:
