@@ -2,76 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import pytest
+from forget_dialog import asks, done, run, told, two_conversations
 from screens import until
 from textual.pilot import Pilot
-from textual.widgets import Checkbox, Input, ProgressBar, Static
+from textual.widgets import Checkbox, Input
 
 from appliance import Appliance
-from appliance import requests as r
 from appliance.engine.erasure import ErasureService
-from appliance.errors import DaemonGone, HomeError
-from appliance.memory import erasure as forgetting
-from appliance.types import Echo, ErasurePreview, Message, OnProgress, Progress, Receipt
+from appliance.errors import DaemonGone
+from appliance.types import Echo, ErasurePreview, Message, Receipt
 from appliance_tui.app import ApplianceApp
 from appliance_tui.erasure import ErasureSummary, place_note, receipt_fields, receipt_text
-from appliance_tui.frame import ScreenBar
 from appliance_tui.screens.forget import NOTHING_NAMED_HINT, ForgetScreen
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.widgets.erasure_rows import erasure_rows, render_row
 from appliance_tui.widgets.prompt_line import QuestionLine
 from appliance_tui.widgets.rows import RowList
-from tests.waits import PATIENCE
 
 OLD = datetime(2020, 5, 1, tzinfo=UTC)
-
-Body = Callable[[Pilot[None], ForgetScreen, list[Receipt | None]], Awaitable[None]]
 
 
 @pytest.fixture
 def talk(memory: Appliance) -> list[str]:
-    """The messages of two conversations."""
-    first, second = memory.sessions.create(title="Envelopes"), memory.sessions.create(title="Tea")
-    ids = [
-        first.add("user", "The blue envelope lies under the stairs.").id,
-        first.add("user", "Nobody knows of the blue envelope but me.").id,
-        second.add("user", "I like green tea in the morning.").id,
-    ]
-    memory.embed_pending()
-    return ids
-
-
-def run(memory: Appliance, ids: tuple[str, ...], body: Body, size: tuple[int, int] = (120, 40)) -> None:
-    async def go() -> None:
-        app = ApplianceApp(lambda: memory, motion=False)
-        given: list[Receipt | None] = []
-        async with app.run_test(size=size) as pilot:
-            await until(pilot, lambda: app.status_text)
-            screen = ForgetScreen(ids)
-            app.push_screen(screen, given.append)
-            await until(pilot, lambda: screen.is_mounted and app.screen is screen)
-            await body(pilot, screen, given)
-
-    asyncio.run(go())
-
-
-def told(screen: ForgetScreen) -> str:
-    return str(screen.query_one("#forget-text", Static).render())
-
-
-def asks(screen: ForgetScreen) -> bool:
-    return bool(screen.query_one("#forget-confirm").display)
-
-
-async def done(pilot: Pilot[None], screen: ForgetScreen) -> None:
-    await until(pilot, lambda: screen._stage == "done")
+    return two_conversations(memory)
 
 
 def test_a_message_goes_by_its_number_and_the_receipt_comes_back(memory: Appliance, talk: list[str]) -> None:
@@ -343,105 +301,6 @@ def test_an_error_is_said_and_it_can_be_tried_again(
         await pilot.press("1", "enter")
         await done(pilot, screen)
         assert len(memory.overview.messages(talk)) == 2
-
-    run(memory, (talk[0],), body)
-
-
-@pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Event:
-    """Erasures wait after their first step until this is set."""
-    goes_on, real = Event(), ErasureService.forget
-
-    def slow(self: ErasureService, request: r.ForgetRequest, on_progress: OnProgress) -> Receipt:
-        on_progress(Progress("embedding", 1, 3))
-        assert goes_on.wait(PATIENCE)
-        return real(self, request, on_progress)
-
-    monkeypatch.setattr(ErasureService, "forget", slow)
-    return goes_on
-
-
-def bar(pilot: Pilot[None]) -> str:
-    return str(pilot.app.screen.query_one(ScreenBar).render())
-
-
-def test_a_running_erasure_can_be_left_and_is_shown_again(memory: Appliance, talk: list[str], held: Event) -> None:
-    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
-        app = pilot.app
-        assert isinstance(app, ApplianceApp)
-        await until(pilot, lambda: asks(screen))
-        await pilot.press("1", "enter")
-        await until(pilot, lambda: screen.query_one(ProgressBar).percentage == 0.25)
-        assert "You can leave" in told(screen) and not asks(screen)
-        await pilot.press("escape")
-        await until(pilot, lambda: app.screen is not screen)
-        assert given == [None]
-        assert "erasing 25%" in bar(pilot)
-        app.forget(talk[2])  # the running one comes first
-        await until(pilot, lambda: isinstance(app.screen, ForgetScreen) and app.screen._stage == "erasing")
-        again = app.screen
-        assert isinstance(again, ForgetScreen)
-        assert again.query_one(ProgressBar).percentage == 0.25
-        held.set()
-        await done(pilot, again)
-        assert "traces    none found" in told(again)
-        await pilot.press("escape")
-        await until(pilot, lambda: app.screen is not again)
-        assert "erasing" not in bar(pilot)
-        assert [one.id for one in memory.overview.messages(talk)] == talk[1:]
-
-    run(memory, (talk[0],), body)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fails", [False, True])
-def test_an_erasure_that_ends_out_of_sight_says_how(
-    memory: Appliance, talk: list[str], held: Event, fails: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
-        app = pilot.app
-        assert isinstance(app, ApplianceApp)
-        await until(pilot, lambda: asks(screen))
-        await pilot.press("1", "enter")
-        await until(pilot, lambda: app.erasure is not None and app.erasure.done)
-        await pilot.press("escape")
-        if fails:
-            monkeypatch.setattr(forgetting, "erase", refuse)
-        held.set()
-        await until(pilot, lambda: app.erasure is None)
-        said = [one.message for one in app._notifications]
-        expected = "The disk is full." if fails else "Erased 1 message. f12, then ^r shows the receipt e1."
-        assert expected in said
-        assert len(memory.overview.messages(talk)) == (3 if fails else 2)
-
-    def refuse(*about: Any) -> None:
-        raise HomeError("The disk is full.")
-
-    run(memory, (talk[0],), body, (80, 24))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fails", [False, True])
-def test_the_screen_closes_when_a_running_erasure_is_done(
-    memory: Appliance, talk: list[str], held: Event, fails: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
-        app = pilot.app
-        assert isinstance(app, ApplianceApp)
-        await until(pilot, lambda: asks(screen))
-        await pilot.press("1", "enter")
-        await until(pilot, lambda: app.erasure is not None and app.erasure.done)
-        await pilot.press("escape", "ctrl+q")
-        await until(pilot, lambda: any("closes when it is done" in one.message for one in app._notifications))
-        assert app.is_running and app._exit is False
-        if fails:
-            monkeypatch.setattr(forgetting, "erase", refuse)
-        held.set()
-        await until(pilot, lambda: app.erasure is None)
-        assert app._exit is not fails  # what went wrong is read before the screen closes
-
-    def refuse(*about: Any) -> None:
-        raise HomeError("The disk is full.")
 
     run(memory, (talk[0],), body)
 
