@@ -60,7 +60,7 @@ def write_reading(memory: Appliance, ids: Sequence[str], folder: Path, at: int |
     path = folder / FILE_NAME
     line = lines = 1
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, READ_ONLY_MODE)
-    with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="\n") as file:
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         for number, piece in enumerate(memory.export_markdown(ids=ids)):  # the heading, then a piece a message
             if at is not None and number == at + 1:
                 line = lines

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from appliance.errors import NotFound
+from appliance.errors import NotFound, UsageError
+from appliance.export_files import write_export
 from appliance_tui.throughput import format_bytes
 from appliance_tui.widgets.display_text import pluralize
 
@@ -232,3 +234,25 @@ def author_note(preview: ErasurePreview) -> str:
     return " ".join(
         (*(f"{note}." for note in preview.notes), *([f"Written under the names {names}."] if names else []))
     )
+
+
+def save_receipt(typed: str, text: str) -> Path:
+    """Write a receipt to a new file that only its owner can read, completely or not at all.
+
+    Args:
+        typed: The path as it was typed; "~" is the person's home folder.
+
+    Raises:
+        UsageError: No path was typed, the file exists, or it can't be written; nothing was changed.
+    """
+    if not typed.strip():
+        raise UsageError("No file is named.", hint="Type the path of a new file.")
+    path = Path(typed.strip()).expanduser().absolute()
+    try:
+        write_export(path, [text.encode("utf-8", "backslashreplace")], overwrite=False)
+    except FileExistsError:
+        raise UsageError(f"{path} already exists.", hint="Type the path of a new file.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"{path} can't be written: {reason}.", hint="Type another path.") from None
+    return path

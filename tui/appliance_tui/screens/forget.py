@@ -30,10 +30,10 @@ from appliance_tui.erasure import (
     preview_erasure,
     receipt_fields,
     receipt_text,
+    save_receipt,
 )
 from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
-from appliance_tui.private_file import save_private
 from appliance_tui.running_erasure import RunningErasure, start_erasure
 from appliance_tui.widgets.display_text import abbreviate_home, one_line
 from appliance_tui.widgets.erasure_rows import (
@@ -378,7 +378,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
 
     async def _save(self, path: str, text: str) -> None:
         with self.appliance.report_errors():
-            saved = await asyncio.to_thread(save_private, path, text)
+            saved = await asyncio.to_thread(save_receipt, path, text)
             self.query_one(QuestionLine).finish()
             self.notify(f"Saved to {one_line(abbreviate_home(str(saved)))}.", timeout=4, markup=False)
 
