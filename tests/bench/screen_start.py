@@ -38,14 +38,15 @@ LONGEST = 60.0
 """Seconds after which the program counts as stuck."""
 
 
-def run(runs: int, home: str | None, query: str, attached: bool = False) -> measure.Document:
+def run(runs: int, home: str | None, query: str = "the weekend", attached: bool = False) -> measure.Document:
     """Every work in every round, after one that warms the disk's cache and leaves compiled modules."""
     machine = measure.machine()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         # Modules are compiled once in an installation; a checkout may be told to leave nothing behind.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         os.environ["PYTHONPYCACHEPREFIX"] = str(Path(folder) / "compiled")
-        home = home or _small(Path(folder))
+        if home is None:
+            home, query = _small(Path(folder))
         if attached:
             stack.enter_context(daemon(Path(home)))
         rounds = [_round(home, query) for _ in range(runs + 1)][1:]
@@ -64,12 +65,14 @@ def _range(figures: list[float]) -> measure.Document:
     return {"min": round(min(figures), 3), "median": round(median(figures), 3), "max": round(max(figures), 3)}
 
 
-def _small(folder: Path) -> str:
-    file = material.write_jsonl(folder / "chat.jsonl", material.short_messages(material.texts()[0], MESSAGES))
+def _small(folder: Path) -> tuple[str, str]:
+    """A small home, and the words that its first message begins with: those have hits, whatever it is made of."""
+    messages = material.short_messages(material.texts()[0], MESSAGES)
+    file = material.write_jsonl(folder / "chat.jsonl", messages)
     with Appliance.open(folder / "home") as memory:
         memory.ingest(file)
         memory.run_pending_jobs()
-    return str(folder / "home")
+    return str(folder / "home"), " ".join(messages[0]["content"].split()[:6])
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--home")
-    parser.add_argument("--query", default="the weekend")
+    parser.add_argument("--query", default="the weekend", help="what is typed in the home given")
     parser.add_argument("--attached", action="store_true", help="on a daemon's memory")
     given = parser.parse_args()
     measure.show(run(given.runs, given.home, given.query, given.attached))
