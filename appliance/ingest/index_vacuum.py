@@ -26,7 +26,7 @@ from appliance.store import generations, outbox
 from appliance.store.database import Database
 from appliance.store.generation_states import Generation
 from appliance.store.index import bulk, preallocation
-from appliance.store.room import file_errors, free_bytes
+from appliance.store.room import free_bytes
 
 MAX_SHARE = 0.5
 """The share of the points up to which this is worth while: where more of them go, or are put again, the index is built
@@ -52,10 +52,7 @@ def copy_index(home: Home, database: Database, generation: Generation) -> bool:
     the outbox. Nothing may be put or dropped before ``replace_index``.
 
     Returns:
-        Whether this is worth while, and there is room and memory for it.
-
-    Raises:
-        HomeError: A file can't be copied.
+        Whether this is worth while, and has been done: there may be no room for it, or a file can't be read.
     """
     index, folder = generations.index_path(home, generation.id), index_build.built_path(home, generation)
     index_build.discard(home, generation)
@@ -66,10 +63,13 @@ def copy_index(home: Home, database: Database, generation: Generation) -> bool:
         or free_bytes(home.index) < preallocation.optimizing_bytes(index)
     ):
         return False
-    with file_errors(folder, "copied"):
+    try:
         folder.mkdir(mode=FOLDER_MODE)
         shutil.copytree(index, folder / _COPY)
         np.save(folder / _IDS, np.array(ids, np.int64))
+    except (OSError, shutil.Error):
+        index_build.discard(home, generation)
+        return False
     return True
 
 
