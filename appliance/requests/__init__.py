@@ -90,6 +90,7 @@ if TYPE_CHECKING:
         StatisticsRequest,
         TagSessionRequest,
         TimelineRequest,
+        UnfinishedImportsRequest,
         UntagSessionRequest,
     )
     from appliance.requests.people import (
@@ -174,7 +175,8 @@ _MODULE_BY_NAME = {
         "overviews": (
             "AttachmentFileRequest AttachmentRequest DayRequest ImportedFilesRequest ImportedSessionsRequest "
             "ListAttachmentsRequest ListTagsRequest MessageAttachmentsRequest OnThisDayRequest "
-            "StartPageRequest StatisticsRequest TagSessionRequest TimelineRequest UntagSessionRequest"
+            "StartPageRequest StatisticsRequest TagSessionRequest TimelineRequest "
+            "UnfinishedImportsRequest UntagSessionRequest"
         ),
         "people": (
             "ListPeopleRequest MeRequest MergePeopleRequest PersonRequest RenamePersonRequest SetMeRequest "
@@ -293,6 +295,7 @@ __all__ = [
     "TimelineRequest",
     "UndoFactRequest",
     "UndoPeopleRequest",
+    "UnfinishedImportsRequest",
     "UnpinRequest",
     "UnpinSessionRequest",
     "UntagSessionRequest",

@@ -23,6 +23,7 @@ from appliance.types import (
     StatisticsUnit,
     TagCount,
     TimelineMonth,
+    UnfinishedImport,
 )
 
 
@@ -141,6 +142,21 @@ class ImportedFilesRequest(Request[list[ImportedFile]]):
     path: str | None = None
     _: KW_ONLY
     limit: int = 100
+    user_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedImportsRequest(Request[list[UnfinishedImport]]):
+    """List the imports that were begun and broken off, the first one first. ``memory.ingest(one.path, **one.options)``
+    goes on with one: what is stored already is recognised. One that runs now is not among them.
+
+    Args:
+        user_id: Only those for this user's memory; by default those of all users.
+    """
+
+    name: ClassVar[str] = "overview.unfinished_imports"
+
+    _: KW_ONLY
     user_id: str | None = None
 
 

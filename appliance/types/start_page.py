@@ -23,6 +23,7 @@ class Waiting:
     Attributes:
         contradictions: Statements that contradict a fact and that only the person can settle.
         proposals: Pairs of people who may be one.
+        imports: Imports that were begun and broken off.
         files_read: Files of watched folders that were read since the beginning of yesterday.
         files_failed: Files of watched folders that could not be read, or not completely.
         archived_soon: Sessions of which messages become old enough for the archive within a week.
@@ -31,6 +32,7 @@ class Waiting:
 
     contradictions: int = 0
     proposals: int = 0
+    imports: int = 0
     files_read: int = 0
     files_failed: int = 0
     archived_soon: tuple[SessionInfo, ...] = ()
