@@ -69,6 +69,10 @@ class Overviews(OverviewService):
         found = self._unfinished_imports.list()
         return [one for one in found if request.user_id in (None, one.user_id)]
 
+    def give_up_import(self, request: r.GiveUpImportRequest) -> None:
+        """See ``GiveUpImportRequest``."""
+        self._unfinished_imports.give_up(request.path, self._scope(request.user_id, request.namespace))
+
     def matches(self, request: r.MatchesRequest) -> list[MessageMatches]:
         """See ``MatchesRequest``."""
         words = query_words(request.query)

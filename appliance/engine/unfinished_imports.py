@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections import Counter
@@ -83,9 +82,16 @@ class UnfinishedImports:
         with self._lock:
             return [
                 UnfinishedImport(
-                    os.fsencode(note.path).decode("utf-8", "replace"), note.scope.user_id, note.scope.namespace,
+                    note.shown_path, note.scope.user_id, note.scope.namespace,
                     iso_from_microseconds(note.begun_at), note.options,
                 )
                 for note in notes
                 if self._running[note.path, note.scope] <= 0 and scope in (None, note.scope)
             ]  # fmt: skip
+
+    def give_up(self, path: str, scope: Scope) -> None:
+        """Forget that the import of a path, as ``list`` names it, was broken off."""
+        with self._database.write() as tx:
+            for note in imports.unfinished(tx):
+                if (note.shown_path, note.scope) == (path, scope):
+                    imports.give_up(tx, note)

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         AttachmentFileRequest,
         AttachmentRequest,
         DayRequest,
+        GiveUpImportRequest,
         ImportedFilesRequest,
         ImportedSessionsRequest,
         ListAttachmentsRequest,
@@ -173,7 +174,8 @@ _MODULE_BY_NAME = {
             "WatchRequest"
         ),
         "overviews": (
-            "AttachmentFileRequest AttachmentRequest DayRequest ImportedFilesRequest ImportedSessionsRequest "
+            "AttachmentFileRequest AttachmentRequest DayRequest GiveUpImportRequest ImportedFilesRequest "
+            "ImportedSessionsRequest "
             "ListAttachmentsRequest ListTagsRequest MessageAttachmentsRequest OnThisDayRequest "
             "StartPageRequest StatisticsRequest TagSessionRequest TimelineRequest "
             "UnfinishedImportsRequest UntagSessionRequest"
@@ -227,6 +229,7 @@ __all__ = [
     "FoldersRequest",
     "ForecastReindexRequest",
     "ForgetRequest",
+    "GiveUpImportRequest",
     "ImportanceRequest",
     "ImportedFilesRequest",
     "ImportedSessionsRequest",

@@ -161,6 +161,24 @@ class UnfinishedImportsRequest(Request[list[UnfinishedImport]]):
 
 
 @dataclass(frozen=True, slots=True)
+class GiveUpImportRequest(Request[None]):
+    """Forget that an import was broken off. What was read of it stays.
+
+    Args:
+        path: The file, folder or zip, as ``UnfinishedImport`` names it.
+        user_id: Whose memory it was for; by default the configured user's.
+        namespace: The namespace within that memory.
+    """
+
+    name: ClassVar[str] = "overview.give_up_import"
+
+    path: str
+    _: KW_ONLY
+    user_id: str | None = None
+    namespace: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedSessionsRequest(Request[list[ImportedSession]]):
     """List the sessions of which an imported file has messages, those with the most first.
 

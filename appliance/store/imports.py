@@ -32,6 +32,11 @@ class ImportNote:
     options: Mapping[str, Any]
     begun_at: int = 0
 
+    @property
+    def shown_path(self) -> str:
+        """The path as text; bytes that are not UTF-8 become U+FFFD."""
+        return os.fsencode(self.path).decode("utf-8", "replace")
+
 
 def upsert_source(tx: sqlite3.Connection, path: str, format: str, size: int) -> int:
     """Note that the file at ``path``, of ``size`` bytes, is being read; returns its key. ``finish_source`` says when it
@@ -91,6 +96,14 @@ def is_unfinished(db: sqlite3.Connection, path: Path, scope: Scope) -> bool:
     return db.execute(f"{query} LIMIT 1", _values(path, scope)).fetchone() is not None
 
 
+def give_up(tx: sqlite3.Connection, note: ImportNote) -> None:
+    """Forget that an import was begun."""
+    tx.execute(
+        "DELETE FROM unfinished_import WHERE path = ? AND user_id = ? AND namespace = ?",
+        (os.fsencode(note.path), note.scope.user_id, note.scope.namespace),
+    )
+
+
 def _values(path: Path, scope: Scope) -> dict[str, object]:
     encoded = os.fsencode(path)
     inside = encoded.rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep)
@@ -115,11 +128,10 @@ def forget(tx: sqlite3.Connection, all_of: Scope | None, paths: Collection[str])
     left = [path for (path,) in tx.execute("SELECT path FROM source")]
     gone = set()
     for note in unfinished(tx):
-        name = os.fsencode(note.path).decode("utf-8", "replace")
-        is_emptied = _has_any(name, paths) and not _has_any(name, left)
+        is_emptied = _has_any(note.shown_path, paths) and not _has_any(note.shown_path, left)
         if note.scope == all_of or is_emptied:
-            finish(tx, note.path, note.scope)
-            gone.add(name)
+            give_up(tx, note)
+            gone.add(note.shown_path)
     return gone
 
 
