@@ -177,6 +177,7 @@ def test_a_file_with_errors_is_not_complete(memory: Appliance, tmp_path: Path) -
     assert memory.overview.unfinished_imports() == [], "the rest can't be read: nothing waits"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["everything", "source", "other"])
 def test_forgetting_forgets_the_path(memory: Appliance, tmp_path: Path, how: str) -> None:
     file, kept = tmp_path / "farewell to marlene.jsonl", tmp_path / "kept.jsonl"
