@@ -92,7 +92,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     for trouble in shape["files"]["troubles"][:MAX_REPORTED_TROUBLES]:
         output.print_line(f"  {trouble['path']}: {trouble['reason']}")
     for begun in shape["files"]["unfinished"][:MAX_REPORTED_TROUBLES]:
-        output.print_line(f"  {begun['path']}: the import was broken off")
+        output.print_line(f"  {begun['path']}: the import was broken off; 'ingest --resume' reads the rest")
 
 
 NAMED_COUNTS = {"variants": "repeated"}

@@ -151,6 +151,10 @@ class ImportQueue:
         elif job is self._running:
             self._stop.set()
 
+    def has(self, path: Path) -> bool:
+        """Whether a path is being imported, or waits to be."""
+        return any(path in job.paths for job in (self._running, *self.queue) if job is not None and not job.dry_run)
+
     def stop(self) -> bool:
         """Stop the running import; False if there is none."""
         self._stop.set()

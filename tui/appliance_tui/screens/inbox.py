@@ -123,7 +123,8 @@ class InboxScreen(FrameScreen):
                 partial(_load_contents, user=self.appliance.active_user)
             )
             self._watched_files, self._imported_files = contents.watched, contents.imported
-            self._unfinished = contents.unfinished
+            imports = self.appliance.import_queue
+            self._unfinished = [one for one in contents.unfinished if not imports.has(Path(one.path))]
             self.appliance.import_queue.pending = contents.pending
             self._file_list.empty = NO_MATCH_HINT if self._filter else EMPTY_HINT
             self._import_list.empty = NONE_READ_HINT
@@ -257,9 +258,9 @@ class InboxScreen(FrameScreen):
             case "inbox.preview" | "inbox.copy" | "inbox.contents":
                 return bool(self._marked_paths())
             case "inbox.retry_all":
-                return bool(self._unfinished) or any(
-                    file.state in ("failed", "partial") for file in self._watched_files
-                )
+                return any(file.state in ("failed", "partial") for file in self._watched_files)
+            case "inbox.resume":
+                return bool(self._unfinished)
             case "inbox.give_up":
                 return self._marked_unfinished is not None
             case "inbox.clear":
@@ -292,10 +293,13 @@ class InboxScreen(FrameScreen):
         paths = [Path(file.path) for file in self._watched_files if file.state in ("failed", "partial")]
         if paths:
             self._import_paths(paths)
-        for one in self._unfinished:
-            self._import_paths([Path(one.path)], one.options)
-        if not paths and not self._unfinished:
+        else:
             self.notify("No files have failed.", timeout=3)
+
+    def action_resume(self) -> None:
+        unfinished, self._unfinished = self._unfinished, []
+        for one in unfinished:
+            self._import_paths([Path(one.path)], one.options)
 
     def _import_paths(self, paths: list[Path], options: Mapping[str, Any] | None = None) -> None:
         begin(self.appliance, partial(import_and_notify, self.appliance, paths, options))

@@ -39,6 +39,8 @@ STATES = {
 
 NOT_BEGUN = "Not read: the import was stopped. Retry imports it."
 
+UNFINISHED = "Broken off; r reads the rest."
+
 INCOMPLETE = "Some of it could not be read, or is not yet; enter reads it again."
 
 MAX_LISTED_PROBLEMS = 200
@@ -164,15 +166,14 @@ def imported_row(file: ImportedFile, *, is_being_read: bool = False) -> FileRow:
 def unfinished_row(one: UnfinishedImport, given: Sequence[ImportedFile]) -> FileRow:
     """The row of an import that was broken off. ``given`` are the imported files that it is of."""
     messages = sum(file.messages for file in given)
-    read = f"{pluralize(messages, 'message')} so far" if messages else "Broken off"
     details = Content.assemble(
         (one_line(one.path), "bold"),
         (f"\nThe import began {local_minute(one.begun_at)} and was broken off.", "$foreground-muted"),
         f"\n{describe_given(given)}" if given else "",
-        "\nEnter reads the rest; X gives it up, and what was read stays.",
+        "\nr reads the rest; X gives it up, and what was read stays.",
     )
     facts = (pluralize(messages, "message"), short_time(one.begun_at))
-    return FileRow(one.path, "partial", facts, f"{read}; enter reads the rest", details)
+    return FileRow(one.path, "partial", facts, UNFINISHED, details)
 
 
 def _count_given(messages: int) -> str:
