@@ -23,20 +23,20 @@ class Waiting:
     Attributes:
         contradictions: Statements that contradict a fact and that only the person can settle.
         proposals: Pairs of people who may be one.
-        imports: Imports that were begun and broken off.
         files_read: Files of watched folders that were read since the beginning of yesterday.
         files_failed: Files of watched folders that could not be read, or not completely.
         archived_soon: Sessions of which messages become old enough for the archive within a week.
         archived_soon_count: How many of these sessions there are; ``archived_soon`` has the latest.
+        imports: Imports that were begun and broken off.
     """
 
     contradictions: int = 0
     proposals: int = 0
-    imports: int = 0
     files_read: int = 0
     files_failed: int = 0
     archived_soon: tuple[SessionInfo, ...] = ()
     archived_soon_count: int = 0
+    imports: int = 0
 
 
 @dataclass(frozen=True, slots=True)
