@@ -108,6 +108,8 @@ def ingest(
         import_report.say_errors(report.files, missing)
     if any(file.status in ("partial", "failed") for file in report.files):
         _say_incomplete(report, missing, dry_run)
+        if resume:
+            output.say("'appliance ingest --no-resume' gives up what is not there any more.")
     if report.stopped:
         hint = "Make room on the disk, then ingest again: only new messages are added."
         if report.stopped.startswith(ALL_STORED):

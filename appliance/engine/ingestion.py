@@ -164,9 +164,9 @@ class Ingestion:
             day_first=request.day_first,
             progress=lambda file, messages: on_progress(Progress("reading", messages, file=as_given(file, given))),
         )
-        with self._unfinished_imports.running(
-            [] if request.dry_run else list(given), scope, options_of(request)
-        ) as running:
+        # An upload goes with the server that received it.
+        lasting = [path for path in given if not (request.dry_run or path.is_relative_to(self._home.uploads))]
+        with self._unfinished_imports.running(lasting, scope, options_of(request)) as running:
             tallies, stopped = _read(list(given), context, running)
         embedded = 0
         if not stopped:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections import Counter
@@ -37,21 +38,22 @@ class RunningImport:
         self._is_noted = False
 
     def note(self, tx: sqlite3.Connection) -> None:
-        """Note all paths that are not finished, unless that was done. Called in the transactions that store messages;
-        if one fails, the import ends."""
+        """Note all paths that are there and not finished, unless that was done. Called in the transactions that store
+        messages; if one fails, the import ends."""
         if not self._is_noted:
-            imports.note_begun(tx, self._notes)
+            imports.note_begun(tx, [note for note in self._notes if os.path.lexists(note.path)])
             self._is_noted = True
 
     def finish(self, path: Path, scope: Scope) -> None:
-        """Note that a path was read to its end, now or by an earlier attempt."""
+        """Note that a path was read as far as it can be."""
         self._notes = [note for note in self._notes if note.path != path]
         finish_path(self._database, path, scope)
 
 
 def finish_path(database: Database, path: Path, scope: Scope) -> None:
-    """Note that a path was read to its end for a scope, if an import of it was unfinished."""
-    if imports.is_unfinished(database.read(), path, scope):
+    """Note that a path was read as far as it can be for a scope, if an import of it was unfinished. One that is not
+    there may be on a disk that comes back."""
+    if imports.is_unfinished(database.read(), path, scope) and os.path.lexists(path):
         with database.write() as tx:
             imports.finish(tx, path, scope)
 

@@ -143,15 +143,30 @@ def test_what_stored_nothing_was_not_begun(memory: Appliance, tmp_path: Path) ->
     assert memory.overview.unfinished_imports() == []
 
 
-def test_a_file_that_is_gone_ends_its_import(memory: Appliance, tmp_path: Path) -> None:
+def test_a_file_that_is_gone_may_come_back(memory: Appliance, tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_text(chat("a", 2 * PAGE_MESSAGES))
     break_off(memory, file)
     file.unlink()
     (begun,) = memory.overview.unfinished_imports()
-    assert memory.ingest(begun.path, **begun.options).files[0].status == "failed"
+    other = tmp_path / "b.jsonl"
+    other.write_text(chat("b", 3))
+    break_off(memory, other, tmp_path / "nowhere.jsonl")
+    assert [one.path for one in memory.overview.unfinished_imports()] == [str(file), str(other)]
+    resume(memory, begun)
+    assert memory.overview.unfinished_imports()[0] == begun, "its disk may be away"
+    for path in (file, other):
+        memory.overview.give_up_import(str(path))
     assert memory.overview.unfinished_imports() == []
-    assert [one.complete for one in memory.overview.imported_files()] == [False]
+    assert not any(one.complete for one in memory.overview.imported_files(str(file)))
+
+
+def test_an_upload_is_not_listed(memory: Appliance) -> None:
+    file = memory.home.uploads / "one" / "a.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_text(chat("a", 2 * PAGE_MESSAGES))
+    break_off(memory, file)
+    assert memory.overview.unfinished_imports() == []
 
 
 def test_a_watched_file_finishes_the_import_of_it(memory: Appliance, tmp_path: Path) -> None:

@@ -255,8 +255,10 @@ class ImportQueue:
         if is_asked or not any(not job.dry_run for job in (self._running, *self.queue) if job is not None):
             return False
         self._quit_asked_at = time.monotonic()
+        waiting = sum(not job.dry_run for job in self.queue)
+        left = f" {waiting} more did not begin; import again." if waiting else ""
         self._app.notify(
-            "Quit again to stop it. What is read by then is kept; Inbox offers the rest when you come back.",
+            f"Quit again to stop it. What is read by then is kept; Inbox offers the rest when you come back.{left}",
             title="An import is running", severity="warning", timeout=QUIT_QUESTION_SECONDS, markup=False,
         )  # fmt: skip
         return True
