@@ -71,6 +71,7 @@ def answers(memory: Appliance) -> list[list[tuple[str, float]]]:
     ]
 
 
+@pytest.mark.slow
 def test_the_memory_answers_as_before(home: Path, large: Appliance, builds: list[Any]) -> None:
     before = answers(large)
     variants = large.status()["counts"]["variants"]

@@ -232,6 +232,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "env" / "bin" / "python"
 
 
+@pytest.mark.slow
 def test_the_wheel_says_that_it_is_typed_and_has_the_schema(installed: Path) -> None:
     (site,) = (installed.parents[1] / "lib").glob("python*/site-packages")
     for package in PACKAGES:
