@@ -99,6 +99,7 @@ def test_an_import_that_was_broken_off_is_listed_until_it_is_finished(memory: Ap
     assert len({line["message_id"] for line in memory.export()}) == memory.overview.counts()["messages"]
 
 
+@pytest.mark.slow
 def test_each_path_that_was_asked_for_is_finished_by_itself(memory: Appliance, tmp_path: Path) -> None:
     first, folder, archive = tmp_path / "a.jsonl", tmp_path / "many", tmp_path / "z.zip"
     first.write_text(chat("a", 3))
@@ -134,6 +135,7 @@ def test_it_goes_on_as_it_was_asked_for(memory: Appliance, tmp_path: Path) -> No
     assert len(texts) == PAGE_MESSAGES + 1 and not any(KEY in text for text in texts)
 
 
+@pytest.mark.slow
 def test_what_stored_nothing_was_not_begun(memory: Appliance, tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_text(chat("a", 3))
@@ -143,6 +145,7 @@ def test_what_stored_nothing_was_not_begun(memory: Appliance, tmp_path: Path) ->
     assert memory.overview.unfinished_imports() == []
 
 
+@pytest.mark.slow
 def test_a_file_that_is_gone_may_come_back(memory: Appliance, tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     file.write_text(chat("a", 2 * PAGE_MESSAGES))
@@ -169,6 +172,7 @@ def test_an_upload_is_not_listed(memory: Appliance) -> None:
     assert memory.overview.unfinished_imports() == []
 
 
+@pytest.mark.slow
 def test_a_watched_file_finishes_the_import_of_it(memory: Appliance, tmp_path: Path) -> None:
     folder = tmp_path / "watched"
     folder.mkdir()
@@ -179,6 +183,7 @@ def test_a_watched_file_finishes_the_import_of_it(memory: Appliance, tmp_path: P
     assert [(one.messages, one.complete) for one in memory.overview.imported_files()] == [(2 * PAGE_MESSAGES, True)]
 
 
+@pytest.mark.slow
 def test_a_file_with_errors_is_not_complete(memory: Appliance, tmp_path: Path) -> None:
     archive = tmp_path / "z.zip"
     with zipfile.ZipFile(archive, "w") as packed:
