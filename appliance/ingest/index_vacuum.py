@@ -99,7 +99,15 @@ def run(home: Home, generation: Generation) -> list[int] | None:
 
 def main() -> None:
     threading.Thread(target=end_with_the_parent, daemon=True).start()
-    plan = msgspec.json.decode(sys.argv[1], type=VacuumPlan)
+    carry_out(msgspec.json.decode(sys.argv[1], type=VacuumPlan))
+
+
+def carry_out(plan: VacuumPlan) -> None:
+    """Make the new index of a plan.
+
+    Raises:
+        StoreError: See ``bulk.vacuum``.
+    """
     folder = Path(plan.folder)
     ids = np.load(folder / _IDS).tolist()
     kept = bulk.vacuum(folder / _COPY, Path(plan.target), plan.dimension, ids, plan.min_points)

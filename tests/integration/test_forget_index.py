@@ -11,10 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import ahocorasick_rs
 import numpy as np
 import pytest
 
 from appliance import Appliance
+from appliance.errors import StoreError
 from appliance.ingest import index_build, index_vacuum
 from appliance.paths import Home
 from appliance.store import generations
@@ -66,13 +68,34 @@ def vector_forms(text: str) -> list[bytes]:
 
 def holding_vector(home: Path, text: str = SECRET) -> list[Path]:
     """The files of a home that hold the vector of a text."""
-    forms = vector_forms(text)
-    return [path for path in home.rglob("*") if path.is_file() and any(form in file_data(path) for form in forms)]
+    finder = ahocorasick_rs.BytesAhoCorasick(vector_forms(text))
+    return [path for path in home.rglob("*") if path.is_file() and finder.find_matches_as_indexes(file_data(path))]
+
+
+class InThisProcess:
+    """Stands for the process that rewrites segments, which takes a second to start."""
+
+    def __init__(self, module: str, plan: index_vacuum.VacuumPlan) -> None:
+        self._plan = plan
+
+    def __enter__(self) -> InThisProcess:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        pass
+
+    def wait(self) -> int:
+        try:
+            index_vacuum.carry_out(self._plan)
+        except StoreError:
+            return 1
+        return 0
 
 
 @pytest.fixture
 def vacuums(large: Appliance, monkeypatch: pytest.MonkeyPatch) -> list[list[int] | None]:
-    """What each rewriting of segments returned; points in memory become a segment from 10 on."""
+    """What each rewriting of segments returned; points in memory become a segment from 10 on. What would be built anew
+    is filled batch after batch."""
     returned: list[list[int] | None] = []
     run = index_vacuum.run
 
@@ -82,6 +105,8 @@ def vacuums(large: Appliance, monkeypatch: pytest.MonkeyPatch) -> list[list[int]
 
     monkeypatch.setattr(index_vacuum, "MIN_POINTS", 10)
     monkeypatch.setattr(index_vacuum, "run", noted)
+    monkeypatch.setattr(index_build, "started", InThisProcess)
+    monkeypatch.setattr(index_build, "build", lambda *arguments: None)
     large.search("tea")  # opens the index
     return returned
 
