@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby, islice
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from appliance.formats.timestamps import read_time
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
@@ -137,9 +137,13 @@ def is_export(lines: Sequence[str]) -> bool:
 
 
 def parse(lines: Iterator[tuple[int, str]]) -> Iterator[Record]:
-    """The conversations of an export, whose first line is the marker."""
+    """The conversations of an export, whose first line is the marker. The lines may have carriage returns at their
+    ends: if the marker has one, all have got theirs from a program that edited the file."""
     known: Counter[str] = Counter()
-    for title, parts in groupby(_parts(islice(lines, 1, None)), lambda part: part[0]):
+    _, marker = next(lines, (1, ""))
+    if marker.endswith("\r"):
+        lines = ((number, line.removesuffix("\r")) for number, line in lines)
+    for title, parts in groupby(_parts(lines), lambda part: part[0]):
         records = (part for _, part in parts)
         opening = list(islice(records, 2))
         yield from _session(title[1], opening, records, known)
@@ -161,14 +165,18 @@ def _session(
         if isinstance(part, InputProblem):
             yield part
             continue
-        is_own = not part.when.endswith(CONVERSATION_TIME)
+        metadata: dict[str, Any] = {}
+        if part.opener["aside"] and part.role in ("user", "assistant"):
+            metadata["hidden"] = True
+        if part.when.endswith(CONVERSATION_TIME):
+            metadata["time"] = "conversation"
         yield MessageRecord(
             session,
             part.role,
             part.text,
             author=part.author,
-            sent_at=read_time(part.when) if is_own and part.when else None,
-            metadata={"hidden": True} if part.opener["aside"] and part.role in ("user", "assistant") else {},
+            sent_at=read_time(part.when.removesuffix(CONVERSATION_TIME)),
+            metadata=metadata,
             where=f"line {part.number}",
         )
 

@@ -121,7 +121,7 @@ def parse(document: Document) -> Iterator[Record]:
     problems: list[InputProblem] = []
     lines = collect_lines(document, encoding, problems)
     if exported_markdown.is_export(survey.opening):
-        for record in exported_markdown.parse(lines):
+        for record in exported_markdown.parse(collect_lines(document, encoding, problems, with_returns=True)):
             yield from problems
             problems.clear()
             yield record

@@ -36,6 +36,7 @@ HOSTILE = (
     "---\ntitle: x\n---",
     "> a quotation\n> # with a heading",
     "> ```\n> **x** (tool)\n> ```",
+    "returns\r\nat the ends\r\n```\r\n# in\r\n```\r\n# out\r",
     "\n\nblank lines around\n\n",
     "    # indented code\n\n   # not indented enough",
     exported_markdown.MARKER,
@@ -101,6 +102,12 @@ texts = st.lists(lines, max_size=7).map("\n".join)
 def test_any_text_is_read_back(said: list[Said]) -> None:
     records = read(written(said))
     assert said_in(records) == [(role, None if author == role else author, text) for role, author, _, text, _ in said]
+
+
+def test_a_file_whose_line_ends_were_changed_is_read_as_it_was() -> None:
+    said: list[Said] = [("tool", None, WHEN, "one\n\n# two", True), ("user", "Ann", "", "```\nthree\n```", False)]
+    records = read(written(said).replace("\n", "\r\n"))
+    assert said_in(records) == [("tool", None, "one\n\n# two"), ("user", "Ann", "```\nthree\n```")]
 
 
 def test_several_conversations_with_the_same_words_stay_several() -> None:
