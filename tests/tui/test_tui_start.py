@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from scenes import words
-from screens import until
+from screens import type_in, until
 from textual.widgets import Button, Static
 from typer.testing import CliRunner
 
@@ -306,15 +306,39 @@ def test_one_of_what_lies_on_this_machine_is_imported_by_enter(home: Path, tmp_p
         async with app.run_test(size=(80, 24)) as pilot:
             panel = app.screen.query_one(FirstRunPanel)
             await until(pilot, lambda: len(panel.found) == 2)
+            await until(pilot, lambda: "⏎ Import" in words(app) and "2 histories on this machine" in words(app))
             await pilot.press("down")
             rows = panel.query_one("#welcome-found", RowList)
             assert app.focused is rows
+            await until(pilot, lambda: "⏎ Import" in words(app))
             rows.mark(str(projects))
             await pilot.press("enter")
             memory = app.memory_worker.memory()
             await until(pilot, lambda: memory.overview.counts()["messages"] == 2)
             assert config.load(memory.home).watch.folders == (str(projects),)
             await until(pilot, lambda: not panel.display and isinstance(app.focused, SearchInput))
+
+    run(body())
+
+
+@pytest.mark.slow
+def test_the_first_enter_imports_the_selected_history(home: Path, tmp_path: Path) -> None:
+    layouts.claude_code(tmp_path / "person")
+
+    async def body() -> None:
+        app = app_on(home)
+        async with app.run_test(size=(80, 24)) as pilot:
+            panel = app.screen.query_one(FirstRunPanel)
+            await until(
+                pilot, lambda: panel.found and "⏎ Import" in words(app) and "F5 and a ask for its path" in words(app)
+            )
+            await type_in(pilot, "pier")
+            await pilot.press("enter")
+            assert app.focused is panel.query_one("#welcome-found", RowList), "who has typed does not import at once"
+            await until(pilot, lambda: "⏎ Import" in words(app))
+            await pilot.press("escape", "ctrl+u", "enter")
+            memory = app.memory_worker.memory()
+            await until(pilot, lambda: memory.overview.counts()["messages"] == 2)
 
     run(body())
 

@@ -120,8 +120,16 @@ class SearchScreen(SelectingScreen):
 
     @property
     def submits(self) -> str:
-        """As ``ListScreen``; an empty memory asks for a file."""
-        return "offer.read" if self.query_one(FirstRunPanel).display else self.SUBMITS
+        """As ``ListScreen``; an empty memory imports what is selected, or asks for a file."""
+        first_run = self.query_one(FirstRunPanel)
+        if not first_run.display:
+            return self.SUBMITS
+        return "" if first_run.found and self.query_one(SearchInput).value else "offer.read"
+
+    @property
+    def opens(self) -> str:
+        """As ``ListScreen``, in the list of an empty memory."""
+        return "offer.read" if self.query_one(FirstRunPanel).display else ""
 
     def _request(self) -> SearchRequest:
         return SearchRequest(self.query_one(SearchInput).value, self.search_filters, self.sort, self.appliance.user)
@@ -364,7 +372,12 @@ class SearchScreen(SelectingScreen):
         if self._finish_filter():
             return
         if (first_run := self.query_one(FirstRunPanel)).display:
-            first_run.enter() if first_run.found else self.appliance.offer_import()
+            if not first_run.found:
+                self.appliance.offer_import()
+            elif self.query_one(SearchInput).value:  # who has typed wants to search, and there is nothing yet
+                first_run.enter()
+            else:
+                first_run.import_selected()
         elif (start_page := self.query_one(StartPagePanel)).display:
             start_page.action_select()
         elif (hit := self._marked_hit) is not None:

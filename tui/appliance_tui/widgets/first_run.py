@@ -62,7 +62,7 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
 
     def compose(self) -> ComposeResult:
         yield Static("Nothing imported yet.", id="welcome-title", markup=False)
-        yield Static("On this machine; Enter imports one:", id="welcome-found-title", markup=False)
+        yield Static("", id="welcome-found-title", markup=False)
         yield RowList[FoundHistory](_render_history, key=lambda one: one.path, id="welcome-found")
         yield Button("Import all, and follow what is added (F8)", id="welcome-watch", compact=True)
         yield Static("", id="welcome-lines", markup=False)
@@ -72,8 +72,8 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
     def on_mount(self) -> None:
         self.found: Sequence[FoundHistory] = ()
         self._has_looked = False
+        self._inbox = "the inbox folder in the home"
         self._show_found()
-        self._show_instructions("the inbox folder in the home")
 
     def set_shown(self, shown: bool) -> None:
         """Show or hide the panel. When it is first shown, it looks what lies on this machine: a memory with messages
@@ -91,6 +91,10 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
         first = next((widget for widget in self.query("RowList, Button") if widget.display and widget.focusable), None)
         if first is not None:
             first.focus()
+
+    def import_selected(self) -> None:
+        """Import the selected history."""
+        self.query_one("#welcome-found", RowList).action_select()
 
     def action_step(self, by: int) -> None:
         """Move in the list, and from its ends to what is above and below it."""
@@ -121,21 +125,28 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
         rows.styles.height = min(len(self.found), MAX_HISTORY_ROWS)
         for widget in (rows, self.query_one("#welcome-found-title"), self.query_one("#welcome-watch")):
             widget.display = bool(self.found)
+        count = "1 history" if len(self.found) == 1 else f"{len(self.found):,} histories"
+        more = " (↓ shows more)" if len(self.found) > MAX_HISTORY_ROWS else ""
+        self.query_one("#welcome-found-title", Static).update(f"{count} on this machine{more}. Enter imports one:")
         rows.show(self.found)
+        self._show_instructions()
+        self.screen.refresh_bindings()
 
     async def _load_inbox(self) -> None:
         worker = cast("ApplianceApp", self.app).memory_worker
         with suppress(ApplianceError):  # the app reports it
-            self._show_instructions((await worker.run_query(lambda memory: memory.overview.folders()))[0])
+            self._inbox = (await worker.run_query(lambda memory: memory.overview.folders()))[0]
+            self._show_instructions()
 
-    def _show_instructions(self, inbox: str) -> None:
+    def _show_instructions(self) -> None:
         ways = [
             Content.assemble((f" {program:<10}", "bold $text-accent"), (where, "$foreground-muted"))
             for program, where in EXPORTS
         ]
-        folder = (one_line(abbreviate_home(inbox)), "bold")
-        key, command = ("Enter", "bold"), ("appliance ingest PATH", "bold")
-        ways_in = Content.assemble(key, " (or F5 and a) asks for its path. Or drop it on this window,")
+        folder = (one_line(abbreviate_home(self._inbox)), "bold")
+        command = ("appliance ingest PATH", "bold")
+        asks = (("F5 and a", "bold"), " ask") if self.found else (("Enter", "bold"), " (or F5 and a) asks")
+        ways_in = Content.assemble(*asks, " for its path. Or drop it on this window,")
         end = Content.assemble("put it into ", folder, ", or run ", command, ".")
         lines = [Content.styled("How to get an export:", "bold"), *ways, ways_in, end]
         self.query_one("#welcome-lines", Static).update(Content("\n").join(lines))
