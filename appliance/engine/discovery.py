@@ -42,11 +42,14 @@ def discover(
         if not places[index].problem:
             tallies[index] = count(places[index], me or None, deadline, yield_to_queries)
     watched = _watched_folders(home)
-    found = (_found(place, tallies.get(index), watched) for index, place in enumerate(places))
+    downloads = search.machine.downloads()
+    found = (_found(place, tallies.get(index), watched, downloads) for index, place in enumerate(places))
     return Discovery(tuple(one for one in found if one is not None), tuple(search.notes))
 
 
-def _found(place: FoundPlace, tally: HistoryTally | None, watched: Sequence[Path]) -> FoundHistory | None:
+def _found(
+    place: FoundPlace, tally: HistoryTally | None, watched: Sequence[Path], downloads: Sequence[Path]
+) -> FoundHistory | None:
     """What is said of a place; None if there are no conversations in it."""
     shown, problem, hint = _shown(place.path), place.problem, place.hint
     if tally is not None and tally.is_complete and not tally.conversations:
@@ -68,6 +71,7 @@ def _found(place: FoundPlace, tally: HistoryTally | None, watched: Sequence[Path
         estimated=tally is not None and not tally.is_complete,
         problem=problem,
         hint=hint,
+        watch_path=_shown(next((folder for folder in downloads if folder in place.path.parents), place.path)),
     )
 
 

@@ -22,6 +22,8 @@ class FoundHistory:
             that was read, and the span is that of this part.
         problem: Why it can't be read; empty if it can.
         hint: What to do about the problem.
+        watch_path: What to watch so that later exports are read, too: the folder of downloads for what lies in it, else
+            ``path``.
     """
 
     tool: str
@@ -35,6 +37,7 @@ class FoundHistory:
     estimated: bool = False
     problem: str = ""
     hint: str = ""
+    watch_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

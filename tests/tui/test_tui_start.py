@@ -315,8 +315,40 @@ def test_one_of_what_lies_on_this_machine_is_imported_by_enter(home: Path, tmp_p
             await pilot.press("enter")
             memory = app.memory_worker.memory()
             await until(pilot, lambda: memory.overview.counts()["messages"] == 2)
-            assert config.load(memory.home).watch.folders == (str(projects),)
+            await until(
+                pilot,
+                lambda: len(panel.found) == 1 and any("1 other history" in one.message for one in app._notifications),
+            )
+            assert config.load(memory.home).watch.folders == (), "only F8 watches"
+            await until(pilot, lambda: app.query_one(StartPagePanel).display and "f8 Import all" in words(app))
             await until(pilot, lambda: not panel.display and isinstance(app.focused, SearchInput))
+
+    run(body())
+
+
+@pytest.mark.slow
+def test_an_export_that_is_downloaded_after_f8_is_read(home: Path, tmp_path: Path) -> None:
+    downloads = tmp_path / "person" / "Downloads"
+    downloads.mkdir(parents=True)
+    chat = "05/01/2026, 08:00 - Ines: Which pier is free?\n05/01/2026, 08:01 - Tom: The northern one.\n" * 3
+    (downloads / "WhatsApp Chat with Ines.txt").write_text(chat)
+    home.mkdir(exist_ok=True)
+    (home / "config.toml").write_text("[watch]\nsettle = 0\n")
+
+    async def body() -> None:
+        app = app_on(home)
+        async with app.run_test(size=(80, 24)) as pilot:
+            panel = app.screen.query_one(FirstRunPanel)
+            await until(pilot, lambda: len(panel.found) == 1)
+            await pilot.press("f8")
+            memory = app.memory_worker.memory()
+            await until(pilot, lambda: memory.overview.counts()["messages"])
+            assert config.load(memory.home).watch.folders == (str(downloads),)
+            before = memory.overview.counts()["messages"]
+            (downloads / "WhatsApp Chat with Tom.txt").write_text(chat.replace("pier", "quay"))
+            await until(pilot, lambda: memory.overview.counts()["messages"] > before)
+            await pilot.press("f8")
+            await until(pilot, lambda: any("None is left" in one.message for one in app._notifications))
 
     run(body())
 

@@ -81,7 +81,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.palette", "ctrl+p", "command_palette", "Palette", "Find an action of any screen by name."),
     Action("app.switch_user", "ctrl+u", "switch_user", "User", "Show the memory of another user.", False),
     Action("app.demo", "f9", "demo", "Demo", "Show sample chats; press again to return to your own.", False),
-    Action("app.watch_found", "f8", "watch_found", "Watch", "Import and follow what an empty memory found.", False),
+    Action(
+        "app.watch_found", "f8", "watch_found", "Import all", "Import all that was found on this machine, and watch it."
+    ),
     Action(
         "app.undo", "u", "undo", "Undo", "Take back your last pin, fact or decision about one, title or tag.", False
     ),

@@ -109,6 +109,8 @@ class ApplianceApp(App[None]):
     """The names of people by their ids."""
     person_names: Mapping[str, str]
     """The names of people by what else they write under, as ``author_colours.person_names`` gives them."""
+    histories_left: var[int] = var(0)
+    """How many of the histories that an empty memory found on this machine are neither imported nor watched."""
     summary_view: SummaryView = "lines"
     """How summaries are shown beside conversations, the next ones too."""
 

@@ -135,6 +135,8 @@ class KeyFooter(ClickLine):
         for action in sorted(ACTIONS, key=lambda action: (action.place == "app", action.id != screen.submits)):
             if action.place == "app" and action.name in names:
                 continue
+            if action.id == "app.watch_found" and not cast("ApplianceApp", self.app).histories_left:
+                continue
             if action.show_in_footer and action.id in keys and screen.available(action.id):
                 names.add(action.name)
                 key, label = keys[action.id]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Work = Callable[[], Coroutine[Any, Any, None]]
+Work = Callable[[], Coroutine[Any, Any, object]]
 MemoryOpener = Callable[[], "Appliance"]
 
 MAX_CONCURRENT_CALLS = 4

@@ -140,6 +140,10 @@ class Machine:
         folders = (Path(folder) for name in _EXPORT_FOLDERS for folder in self._bases(name))
         return [folder for folder in dict.fromkeys(folders) if folder != self.home]
 
+    def downloads(self) -> list[Path]:
+        """The folders of downloads."""
+        return [folder for folder in map(Path, self._bases("downloads")) if folder != self.home]
+
     def _bases(self, name: str) -> list[str]:
         config = _CONFIG[self.platform]
         bases: Mapping[str, tuple[str, ...]] = {

@@ -120,18 +120,19 @@ def preview_content(outcome: ImportOutcome) -> Content:
     return Content("\n\n").join([head, *(row.details for row in outcome_rows(outcome))])
 
 
-async def import_and_notify(app: ApplianceApp, paths: Sequence[Path], options: Mapping[str, Any] | None = None) -> None:
-    """Import files and report the result as a notification. ``options`` are the arguments of an import that was broken
-    off, and say whose memory it is for."""
+async def import_and_notify(app: ApplianceApp, paths: Sequence[Path], options: Mapping[str, Any] | None = None) -> bool:
+    """Import files and report the result as a notification; False if they were not imported. ``options`` are the
+    arguments of an import that was broken off, and say whose memory it is for."""
     user = app.user if options is None else options.get("user_id")
     outcome = await app.import_queue.import_files(paths, user, options=options)
     if outcome.stopped is not None:
         app.notify(one_line(outcome.error), title="Import stopped", markup=False)
-        return
+        return False
     if outcome.error:
         app.notify(one_line(outcome.error), title="Not imported", severity="error", markup=False)
-        return
+        return False
     new, failed = sum(file.new for file in outcome.files), sum(bool(file.errors) for file in outcome.files)
     text = f"{pluralize(new, 'new message')} from {pluralize(len(outcome.files), 'file')}"
     errors = f"; {failed} with errors, see the inbox (F5)" if failed else ""
     app.notify(text + errors, title="Imported", severity="warning" if failed else "information", markup=False)
+    return True

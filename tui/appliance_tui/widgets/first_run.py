@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import on
@@ -43,6 +44,10 @@ COUNT_SECONDS = 5.0
 DEMO_USER = "demo"
 """The user who owns the samples, so that they stay apart from the person's own messages."""
 
+NOTHING_FOUND = (
+    "F8 imports what a memory without messages finds on this machine. None is left to import. F5 imports any file."
+)
+
 DEMO_NOTICE = (
     "These chats are fictional and belong to the user 'demo'. F9 returns to your own memory;"
     " 'appliance forget --user demo --everything' erases them."
@@ -64,7 +69,7 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
         yield Static("Nothing imported yet.", id="welcome-title", markup=False)
         yield Static("", id="welcome-found-title", markup=False)
         yield RowList[FoundHistory](_render_history, key=lambda one: one.path, id="welcome-found")
-        yield Button("Import all, and follow what is added (F8)", id="welcome-watch", compact=True)
+        yield Button("Import all, and watch these places for more (F8)", id="welcome-watch", compact=True)
         yield Static("", id="welcome-lines", markup=False)
         yield Button("Explore sample chats first (F9)", id="welcome-demo", compact=True)
         yield Static("They are fictional and belong to a separate user, 'demo'.", id="welcome-note", markup=False)
@@ -130,6 +135,7 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
         self.query_one("#welcome-found-title", Static).update(f"{count} on this machine{more}. Enter imports one:")
         rows.show(self.found)
         self._show_instructions()
+        cast("ApplianceApp", self.app).histories_left = len(self.found)
         self.screen.refresh_bindings()
 
     async def _load_inbox(self) -> None:
@@ -160,7 +166,7 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
         event.stop()
         if (chosen := cast("FoundHistory | None", event.rows.chosen)) is not None:
             app = cast("ApplianceApp", self.app)
-            begin(app, partial(watch_found, app, [chosen]), "discover")
+            begin(app, partial(import_found, app, chosen), "import-found")
 
 
 def _render_history(one: FoundHistory, width: int) -> Content:
@@ -179,23 +185,42 @@ def _history_line(one: FoundHistory) -> str:
     return f"{one.tool}:{size}{', ' if size and span else ' ' if span else ''}{span}"
 
 
-async def watch_found(app: ApplianceApp, found: Sequence[FoundHistory] | None = None) -> None:
-    """Add what was found on this machine to the watched folders, and read it now: all of it, or only ``found``."""
-    panels = list(app.query(FirstRunPanel))
-    if found is None:
-        found = [one for panel in panels for one in panel.found]
-    if not found:
-        app.notify("No histories were found on this machine. F5 imports any file.", timeout=4)
+async def import_found(app: ApplianceApp, one: FoundHistory) -> None:
+    """Import a history, once: nothing is watched. Then say how many others there are."""
+    from appliance_tui.screens.import_preview import import_and_notify
+
+    if app.import_queue.has(path := Path(one.path)):
+        return
+    app.notify(f"Reading {one.tool}; F5 shows the files.", timeout=4, markup=False)
+    if await import_and_notify(app, [path]):
+        for panel in app.query(FirstRunPanel):
+            panel.drop_found([one.path])
+        if count := len(unimported(app)):
+            others = "1 other history is" if count == 1 else f"{count:,} other histories are"
+            app.notify(f"{others} on this machine. F8 imports all, and watches their places for more.", timeout=10)
+
+
+def unimported(app: ApplianceApp) -> list[FoundHistory]:
+    """The histories that were found on this machine, and neither imported nor watched."""
+    return [one for panel in app.screen_stack[0].query(FirstRunPanel) for one in panel.found]
+
+
+async def watch_found(app: ApplianceApp) -> None:
+    """Add what was found on this machine to the watched folders, and read it now. Of what was downloaded the folder of
+    downloads is watched, in which the next export arrives."""
+    if not (found := unimported(app)):
+        app.notify(NOTHING_FOUND, timeout=6)
         return
 
-    paths = [one.path for one in found]
+    paths = list(dict.fromkeys(one.watch_path or one.path for one in found))
     with app.report_errors():
         # The watcher of the home's owner follows the setting: this screen's, or a daemon's.
         await app.memory_worker.run_command(lambda memory: memory.watching.add(paths))
         name = found[0].tool if len(found) == 1 else f"{len(found):,} histories"
-        app.notify(f"Reading {name}; F5 shows the files.", timeout=4, markup=False)
-        for panel in panels:
-            panel.drop_found(paths)
+        places = ", ".join(abbreviate_home(one_line(path)) for path in paths)
+        app.notify(f"Reading {name}; F5 shows the files. Watched from now on: {places}", timeout=8, markup=False)
+        for panel in app.screen_stack[0].query(FirstRunPanel):
+            panel.drop_found([one.path for one in found])
 
 
 async def show_demo(app: ApplianceApp) -> None:
