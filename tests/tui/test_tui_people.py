@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from screens import run, shown, type_in, until
 from textual.pilot import Pilot
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from appliance import Appliance
 from appliance_models import HashEmbedder
@@ -119,6 +119,17 @@ def test_the_list_is_filtered_by_names_and_sources(filled: Path) -> None:
             await pilot.press("escape")
             assert rows(page) == ["Ben Carter"] and page.focused is page.query_one("#people-rows")
             assert "filter: whatsapp ben" in str(page.query_one("#people-note", Static).visual)
+            await pilot.press("escape")
+            await until(
+                pilot,
+                lambda: len(rows(page)) > 1 and "filter:" not in str(page.query_one("#people-note", Static).visual),
+            )
+            await pilot.press("slash")
+            assert page.query_one("#people-ask Input", Input).value == "", "what was cleared is not asked for again"
+            await type_in(pilot, "zzz")
+            await until(pilot, lambda: not rows(page))
+            await pilot.press("escape", "2")
+            await until(pilot, lambda: page._view == "proposals" and rows(page))
 
     run(body)
 

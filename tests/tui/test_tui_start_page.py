@@ -13,7 +13,7 @@ from scenes import words
 from screens import run, shown, until
 from textual.content import Content
 from textual.pilot import Pilot
-from textual.widgets import OptionList
+from textual.widgets import OptionList, Tabs
 
 from appliance import Appliance
 from appliance.types import Anniversary, Message, RecentSession, SessionInfo, StartPage, Waiting
@@ -22,6 +22,7 @@ from appliance_tui.app import ApplianceApp
 from appliance_tui.author_colours import readable_colours
 from appliance_tui.screens.conversation import ConversationScreen
 from appliance_tui.screens.memory import MemoryScreen
+from appliance_tui.screens.people import PeopleScreen
 from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.themes import THEMES
@@ -216,7 +217,8 @@ def test_who_may_be_one_and_what_is_archived_soon_is_opened_too(lively: Path) ->
             page.marked = None
             await select(pilot, page, WaitingEntry, kind="proposals")
             await pilot.press("enter")
-            await until(pilot, lambda: app.current_mode == "people")
+            await until(pilot, lambda: isinstance(app.screen, PeopleScreen))
+            await until(pilot, lambda: app.screen.query_one(Tabs).active == "proposals")
 
     run(body)
 

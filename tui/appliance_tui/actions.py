@@ -256,6 +256,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("export.format_back", "shift+tab", "format(-1)", "Format back", "Previous format.", False),
     Action("people.open", "enter", "open", "Messages", "Search all messages of the person, in all sources."),
     Action("people.filter", "slash", "filter", "Filter", "Filter by name, address, number or source."),
+    Action("people.clear", "escape", "clear", "All", "Clear the filter.", False),
     Action("people.sort", "s", "sort", "Sort", "Sort by messages, last message, name, conversations or start."),
     Action("people.accept", "a", "accept", "Same", "Accept the proposal: both are one person."),
     Action("people.reject", "r", "reject", "Different", "Reject the proposal: they are two people."),

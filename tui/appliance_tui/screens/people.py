@@ -128,6 +128,12 @@ class PeopleScreen(SelectingScreen):
             self.query_one(Tabs).active = "people"
             self._show()
 
+    def action_show_proposals(self) -> None:
+        """Show all proposals."""
+        self._drop_filter()
+        self._show()
+        self.action_view("proposals")
+
     def _load(self, pause: float = 0.0) -> None:
         begin(self, partial(self._load_list, pause), "people", exclusive=True)
 
@@ -168,7 +174,7 @@ class PeopleScreen(SelectingScreen):
 
     def _notes(self, shown: Sequence[Row]) -> list[str]:
         assert self._list is not None
-        notes = [f"filter: {one_line(self._filter)}"] if self._filter else []
+        notes = [f"filter: {one_line(self._filter)}, esc clears it"] if self._filter else []
         if not shown and not self._filter:
             notes.append(EMPTY_HINT if self._view == "people" else NO_PROPOSALS_HINT)
         hidden = sum(not person.messages for person in self._list)
@@ -190,7 +196,7 @@ class PeopleScreen(SelectingScreen):
             self.notify(f"{one_line(wanted.name or 'You')}: no person is known by this name.", timeout=4, markup=False)
             return
         if all(row.key != person.id for row in self._rows.items):
-            self._filter = ""
+            self._drop_filter()
             self._rows.show([PersonRow(one) for one in sort_people(self._visible_people(), self._order)])
         self._rows.mark(person.id)
 
@@ -202,6 +208,7 @@ class PeopleScreen(SelectingScreen):
         view = event.tab.id or VIEWS[0]
         if view != self._view:
             self._view = view
+            self._drop_filter()  # it is of the other list
             self._rows.rows_selectable = view == "people"
             self._show()
 
@@ -283,6 +290,19 @@ class PeopleScreen(SelectingScreen):
     def action_contacts(self) -> None:
         self._with_contacts = not self._with_contacts
         self._show()
+
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``: what clears the filter needs one."""
+        return bool(self._filter) if id == "people.clear" else super().available(id)
+
+    def _drop_filter(self) -> None:
+        self._filter = ""
+        self.query_one(PromptLine).drop_draft("filter")
+
+    def action_clear(self) -> None:
+        self._drop_filter()
+        self._show()
+        self.refresh_bindings()
 
     def action_filter(self) -> None:
         self.query_one(PromptLine).ask("filter", "Filter", self._filter, "a name, an address or a source")

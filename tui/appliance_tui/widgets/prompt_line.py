@@ -69,6 +69,10 @@ class PromptLine(Horizontal):
         self._drafts.pop(self._purpose, None)
         self.close()
 
+    def drop_draft(self, purpose: str) -> None:
+        """Begin the next question for a purpose with the value that it is asked with."""
+        self._drafts.pop(purpose, None)
+
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
         event.stop()

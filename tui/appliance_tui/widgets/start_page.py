@@ -388,7 +388,9 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
             begin(self, self._choose_archived, "archived", exclusive=True)
         else:
             await self.app.switch_mode("people" if kind == "proposals" else "inbox")
-            if kind == "imports":
+            if kind == "proposals":
+                await self.app.run_action("show_proposals", self.app.screen)
+            elif kind == "imports":
                 await self.app.run_action("show_unfinished", self.app.screen)
 
     async def _choose_archived(self) -> None:
