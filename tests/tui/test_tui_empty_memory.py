@@ -9,6 +9,7 @@ from scenes import words
 from screens import fill, run, shown, talk, type_in, until
 
 from appliance_tui.app import ApplianceApp
+from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.widgets.first_run import DEMO_USER, FirstRunPanel
 from appliance_tui.widgets.hits import HitList
 
@@ -73,5 +74,31 @@ def test_samples_that_were_erased_are_read_again(home: Path) -> None:
                 await until(pilot, lambda: app.user is None)
                 memory.erasure.forget(memory.erasure.preview(user_id=DEMO_USER, everything=True))
                 assert not memory.overview.activity(user_id=DEMO_USER)
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_f9_asks_before_samples_come_into_a_memory_with_messages(home: Path, tmp_path: Path) -> None:
+    home = fill(home, tmp_path)
+
+    async def body() -> None:
+        async with shown(home, (80, 24)) as (app, pilot):
+            memory = app.memory_worker.memory()
+            before = memory.overview.counts()["messages"]
+            for answer in ("escape", "enter"):
+                await pilot.press("f9")
+                await until(pilot, lambda: isinstance(app.screen, PickerScreen))
+                await pilot.press(answer)
+                await until(pilot, lambda: not isinstance(app.screen, PickerScreen))
+            assert app.user is None and memory.overview.counts()["messages"] == before
+            await pilot.press("f9")
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
+            await pilot.press("down", "enter")
+            await until(pilot, lambda: app.user == DEMO_USER)
+            await pilot.press("f9")
+            await until(pilot, lambda: app.user is None)
+            await pilot.press("f9")
+            await until(pilot, lambda: app.user == DEMO_USER)
 
     run(body)

@@ -224,14 +224,23 @@ async def watch_found(app: ApplianceApp) -> None:
 
 
 async def show_demo(app: ApplianceApp) -> None:
-    """Import the samples as the user 'demo' unless they are there, and show that user's memory."""
+    """Import the samples as the user 'demo' unless they are there, and show that user's memory. Where there are other
+    messages, ask before they are imported."""
     from appliance import demo
+    from appliance_tui.screens.picker import PickerOption, PickerScreen
 
-    def has_samples(memory: Appliance) -> bool:
-        return any(entry.messages for entry in memory.overview.activity(user_id=DEMO_USER))
+    def look(memory: Appliance) -> tuple[bool, bool]:
+        has_samples = any(entry.messages for entry in memory.overview.activity(user_id=DEMO_USER))
+        return has_samples, bool(memory.overview.counts()["messages"])
 
     with app.report_errors():
-        if not await app.memory_worker.run_query(has_samples):
+        has_samples, has_messages = await app.memory_worker.run_query(look)
+        if not has_samples:
+            if has_messages:
+                yes = PickerOption("", "Import them and show them", "as the user 'demo', apart from your own")
+                no = PickerOption("", "Stay", "nothing is imported")
+                if await app.push_screen_wait(PickerScreen("Fictional sample chats", [no, yes])) is not yes:
+                    return
             # They may have been erased before, and are asked for now.
             outcome = await app.import_queue.import_files(demo.samples(), DEMO_USER, again=True)
             if outcome.error:
