@@ -9,6 +9,7 @@ from scenes import words
 from screens import fill, run, shown, talk, type_in, until
 
 from appliance_tui.app import ApplianceApp
+from appliance_tui.frame import KeyFooter
 from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.widgets.first_run import DEMO_USER, FirstRunPanel
 from appliance_tui.widgets.hits import HitList
@@ -100,5 +101,20 @@ def test_f9_asks_before_samples_come_into_a_memory_with_messages(home: Path, tmp
             await until(pilot, lambda: app.user is None)
             await pilot.press("f9")
             await until(pilot, lambda: app.user == DEMO_USER)
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_a_long_list_of_paths_leaves_room_for_the_keys(home: Path, tmp_path: Path) -> None:
+    async def body() -> None:
+        async with shown(home, (80, 24)) as (app, pilot):
+            folder = tmp_path / ("a-long-name-of-a-folder-" * 4)
+            folder.mkdir()
+            paths = [folder / f"{number}.txt" for number in range(14)]
+            app.offer_import(*paths)
+            await until(pilot, lambda: getattr(app.screen, "PLACE", "") == "offer" and "⏎ Import" in words(app))
+            dialog, footer = app.screen.query_one("#offer").region, app.screen.query_one(KeyFooter).region
+            assert dialog.contains_region(footer) and "esc Close" in words(app)
 
     run(body)

@@ -263,7 +263,13 @@ def test_a_typed_path_is_completed_and_read(settled: Path, tmp_path: Path) -> No
             typed.value = ""
             typed.insert_text_at_cursor(f"{tmp_path}/export")
             await until(pilot, lambda: typed._suggestion.endswith("export-of-2026.jsonl"))
-            await pilot.press("right", "enter")
+            await pilot.press("right")
+            assert typed.value.endswith("export-of-2026.jsonl")
+            typed.value = ""
+            typed.insert_text_at_cursor(f"{tmp_path}/exp")
+            await pilot.press("tab")
+            assert typed.value.endswith("export-of-2026.jsonl") and app.focused is typed
+            await pilot.press("enter")
             await until(pilot, lambda: "export-of-2026.jsonl" in said(app, "#offer-text"))
             await pilot.press("enter")
             await until(pilot, lambda: bool(app.import_queue.outcomes) and app.import_queue.current is None)

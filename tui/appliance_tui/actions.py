@@ -210,6 +210,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("inbox.copy", "y", "copy", "Copy", "Copy the path.", False),
     Action("offer.read", "enter", "read", "Import", "Import the files."),
     Action("offer.preview", "v", "preview", "Preview", "What the import would add; changes nothing."),
+    Action("offer.complete", "tab", "complete", "Complete", "Complete the name of the file or folder."),
     Action("offer.close", "escape", "dismiss", "Close", "Close without importing."),
     Action("vitals.table", "t", "table", "Table", "Show tables instead of plots, for screen readers."),
     Action("vitals.months", "m", "months", "Months", "Messages per month, or the running total."),

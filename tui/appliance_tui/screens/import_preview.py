@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MAX_LISTED_PATHS = 12
 """Paths that the dialog lists."""
 
-PATH_HINT = "The path of a chat export: a file, a zip or a folder.  → completes the path, enter continues."
+PATH_HINT = "The path of a chat export: a file, a zip or a folder.  tab or → completes the path, enter continues."
 
 
 class ImportPreviewScreen(ListScreen[None], ModalScreen[None]):
@@ -93,8 +93,14 @@ class ImportPreviewScreen(ListScreen[None], ModalScreen[None]):
             self._show_text(Content(f"There is no such file: {sanitize(typed)}"))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Import and preview need a path."""
+        """Import and preview need a path; before there is one, it is typed and completed."""
+        if action == "complete":
+            return not self._paths
         return action not in ("read", "preview") or bool(self._paths)
+
+    async def action_complete(self) -> None:
+        """Complete the path that is typed."""
+        await self.query_one(PathInput).complete()
 
     def action_read(self) -> None:
         """Import the files; the inbox shows the progress."""

@@ -25,3 +25,11 @@ class PathInput(Input):
 
     def __init__(self, placeholder: str = "", *, id: str) -> None:
         super().__init__(placeholder=placeholder, id=id, suggester=_FileNameSuggester(), compact=True)
+
+    async def complete(self) -> None:
+        """Complete the last name of the path, if a file or folder begins so."""
+        typed = self.value
+        completed = await asyncio.to_thread(complete_path, typed)
+        if completed is not None and self.value == typed:
+            self.value = completed
+            self.cursor_position = len(completed)
