@@ -16,6 +16,7 @@ from appliance.types import FileReport, InputProblem
 from appliance_tui.app import ApplianceApp
 from appliance_tui.ingestion import ImportOutcome
 from appliance_tui.screens import inbox
+from appliance_tui.screens.import_preview import import_and_notify
 from appliance_tui.widgets.files import FileList, FileRow, _row_content, outcome_rows, sentence
 
 
@@ -84,5 +85,32 @@ def test_nothing_is_said_of_files_until_they_are_known_and_then_of_the_present_u
             imported.focus()
             await until(pilot, lambda: app.focused is imported)
             assert not app.screen.available("inbox.retry") and app.screen.available("inbox.preview")
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_the_latest_failure_is_seen_and_said_where_one_is(home: Path, tmp_path: Path) -> None:
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(30):
+        talk(many / f"talk{number}.jsonl")
+    bad = tmp_path / "bad.jsonl"
+    bad.write_bytes(bytes(range(256)) * 40)
+
+    async def body() -> None:
+        async with shown(home, (80, 24)) as (app, pilot):
+            await pilot.press("f5")
+            await app.import_queue.import_files([many])
+            await until(pilot, lambda: len(listed(app, "#inbox-imports")[0]) >= 30)
+            imported = app.screen.query_one("#inbox-imports", FileList)
+            imported.focus()
+            await pilot.press("end")
+            app.screen.query_one("#inbox-files", FileList).focus()
+            await until(pilot, lambda: imported.scroll_y > 0)
+            await import_and_notify(app, [bad])
+            await until(pilot, lambda: listed(app, "#inbox-imports")[0][0] == "bad.jsonl" and imported.scroll_y == 0)
+            (said,) = (one for one in app._notifications if "The list says why" in one.message)
+            assert said.title == "Nothing imported" and "1 file could not be read" in said.message
 
     run(body)

@@ -139,6 +139,9 @@ async def import_and_notify(app: ApplianceApp, paths: Sequence[Path], options: M
         return False
     new, failed = sum(file.new for file in outcome.files), sum(bool(file.errors) for file in outcome.files)
     text = f"{pluralize(new, 'new message')} from {pluralize(len(outcome.files), 'file')}"
-    errors = f"; {failed} with errors, see the inbox (F5)" if failed else ""
-    app.notify(text + errors, title="Imported", severity="warning" if failed else "information", markup=False)
+    if failed:
+        where = "The list says why" if app.current_mode == "inbox" else "F5 says why"
+        text += f"; {pluralize(failed, 'file')} could not be read completely. {where}"
+    title = "Imported" if new or not failed else "Nothing imported"
+    app.notify(f"{text}.", title=title, severity="warning" if failed else "information", markup=False)
     return True

@@ -209,7 +209,8 @@ class InboxScreen(FrameScreen):
             for file in self._imported_files
             if file.path not in listed
         ]
-        self._import_list.show(self._filtered(rows)[:MAX_LISTED_FILES])
+        # The latest ones are seen, unless the person is at another place of the list.
+        self._import_list.show(self._filtered(rows)[:MAX_LISTED_FILES], from_top=not self._import_list.has_focus)
 
     def _filtered(self, rows: Iterable[FileRow]) -> list[FileRow]:
         """The rows with all words of the filter in their path or reason."""

@@ -75,15 +75,16 @@ class FileList(OptionRows):
     def on_mount(self) -> None:
         self._show_rows()
 
-    def show(self, rows: Sequence[FileRow]) -> None:
-        """Show other rows, with the same file selected. Unchanged rows are not redrawn."""
+    def show(self, rows: Sequence[FileRow], *, from_top: bool = False) -> None:
+        """Show other rows, with the same file selected, or the first one if ``from_top``. Unchanged rows are not
+        redrawn."""
         if list(rows) == list(self._rows) and self._shown_empty == self.empty:
             return
         selected = self.chosen
         self._rows = rows
         self._show_rows()
         index = next((index for index, row in enumerate(rows) if selected and row.path == selected.path), None)
-        self.highlighted = (0 if rows else None) if index is None else index
+        self.highlighted = (0 if rows else None) if index is None or from_top else index
 
     def on_resize(self, event: Resize) -> None:
         index = self.highlighted
