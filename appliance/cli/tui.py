@@ -57,11 +57,18 @@ def tui(
 def _check_terminal() -> None:
     """
     Raises:
-        UsageError: the streams are not a terminal.
+        UsageError: the streams are not a terminal, or one that can't move its cursor.
     """
     # With --serve a browser drives the screen over pipes, and TEXTUAL_DRIVER is set.
     # In a terminal Textual reads from stdin and draws on stderr, so that stdout stays free.
-    if os.environ.get("TEXTUAL_DRIVER") or all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+    if os.environ.get("TEXTUAL_DRIVER"):
+        return
+    if all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        if os.environ.get("TERM") == "dumb":
+            raise UsageError(
+                "'appliance tui' needs a terminal that can move its cursor, and TERM=dumb says that this one can't.",
+                hint="Run it in another terminal, or use --serve for a browser, or 'appliance search'.",
+            )
         return
     raise UsageError(
         "'appliance tui' needs a terminal.",

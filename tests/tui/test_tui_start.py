@@ -132,6 +132,13 @@ def test_a_home_whose_owner_answers_nobody_is_told_as_the_command_line_does(home
 
 
 @pytest.mark.slow
+def test_a_dumb_terminal_is_refused_in_words(home: Path) -> None:
+    with terminal("--home", str(home), TERM="dumb") as program:
+        assert program.code() == 2
+        assert b"TERM=dumb" in program.said and b"\x1b[" not in program.said
+
+
+@pytest.mark.slow
 def test_a_wrong_setting_is_told_before_anything_is_shown(home: Path) -> None:
     home.mkdir()
     (home / "config.toml").write_text('[tui.keys]\n"recall.pim" = "b"\n')
