@@ -70,7 +70,7 @@ def waiting_labels(waiting: Waiting) -> dict[str, str]:
         "proposals": (waiting.proposals, "pair{} of names that may be one person"),
         "imports": (waiting.imports, "import{} to finish"),
         "failed": (waiting.files_failed, "file{} that could not be read"),
-        "read": (waiting.files_read, "file{} read since yesterday"),
+        "read": (waiting.files_read, "watched file{} read since yesterday"),
         "archived": (waiting.archived_soon_count, "conversation{} about to be archived"),
     }
     return {
