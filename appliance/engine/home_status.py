@@ -15,7 +15,7 @@ from appliance.paths import Home
 from appliance.runtime.metrics import Metrics
 from appliance.settings import Settings
 from appliance.store import generation_states
-from appliance.store.damage import MessageScan
+from appliance.store.damage import MessageScan, TableScan
 from appliance.store.database import Database
 from appliance.types import IndexStatus
 
@@ -31,6 +31,9 @@ CHUNK_SCAN_SECONDS = 0.5
 DAMAGE_SCAN_SECONDS = 0.5
 """How long a status looks for damaged messages: some 100,000, and each only once in the life of a process."""
 
+PAGE_SCAN_SECONDS = 0.5
+"""The same for damaged pages of the database: some 50 MB."""
+
 
 def home_status(
     home: Home,
@@ -41,17 +44,18 @@ def home_status(
     facts: FactExtractionJob,
     indexing_error: Exception | None,
     metrics: Metrics,
-    scan: MessageScan,
+    scans: tuple[MessageScan, TableScan],
     index: IndexStatus,
     index_service: IndexService,
 ) -> dict[str, Any]:
-    """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, and a scan
-    for damage."""
+    """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, and the
+    scans for damage."""
     configured_model = _configured_now(home, settings, configured_model)
     summary_state, fact_state = summaries.state(r.SummaryStateRequest()), facts.state()
     generation = generation_states.active(database.read())
     network = embedding_api.network_status(home, settings, generation.model if generation else configured_model)
-    damaged = scan.run(database.read(), DAMAGE_SCAN_SECONDS)
+    messages, tables = scans
+    damaged = messages.run(database.read(), DAMAGE_SCAN_SECONDS) + tables.run(database.read(), PAGE_SCAN_SECONDS)
     trouble = network["api"]["trouble"] if network["api"] else ""
     found = status(
         home, database.read(), configured_model, indexing_error, metrics, damaged, index, trouble,
@@ -61,6 +65,7 @@ def home_status(
     queues = {**found["queues"], "sessions": summary_state["due"], "facts": fact_state["due"]}
     queues["summaries_lag_seconds"] = round(summaries.lag(), 3)
     found["chunked_otherwise"] = otherwise and asdict(otherwise)
+    found["unchecked_tables"] = tables.unchecked
     return {**found, **network, "queues": queues, "summaries": summary_state, "facts": fact_state}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from appliance.errors import StoreCorrupt
+from appliance.errors import StoreCorrupt, StoreError
 from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, json_keys, pages, read_by_halves, read_transaction
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -153,6 +153,70 @@ class MessageScan:
                 return [DamagedRow("recall.db", str(error.args[0]))]
             self._found = [key for key, _ in rows]
         return [row for _, row in rows]
+
+
+class TableScan:
+    """Checks the pages of each table and its indexes once, for as long as each call allows. Tables that are too large
+    for a whole call are left to ``verify``. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._left: list[str] | None = None
+        self._damaged: dict[str, str] = {}
+        self._too_large: list[str] = []
+
+    def run(self, db: sqlite3.Connection, seconds: float) -> list[DamagedRow]:
+        """Go on for about ``seconds``; return the tables with damaged pages found so far, as often as they still are."""
+        deadline = time.monotonic() + seconds
+        with self._lock:
+            if self._left is None:
+                self._left = _names_with_pages(db)
+            for table in [*self._damaged]:  # a reindex or a restore may have mended it
+                if (reason := _damage_of_pages(db, table, deadline)) != _UNFINISHED:
+                    self._damaged.pop(table)
+                    self._note(table, reason)
+            is_first = True
+            while self._left and time.monotonic() < deadline:
+                reason = _damage_of_pages(db, self._left[0], deadline)
+                if reason == _UNFINISHED and not is_first:
+                    break  # it gets a call of its own
+                self._note(self._left.pop(0), reason)
+                is_first = False
+            return [DamagedRow(f"table {table}", reason) for table, reason in self._damaged.items()]
+
+    def _note(self, table: str, reason: str) -> None:
+        if reason == _UNFINISHED:
+            self._too_large.append(table)
+        elif reason:
+            self._damaged[table] = reason
+
+    @property
+    def unchecked(self) -> list[str]:
+        """The tables that have not been checked, in alphabetical order; all names before the first call."""
+        return sorted([*self._too_large, *(self._left or ())])
+
+
+_UNFINISHED = "unfinished"
+_STEPS_BETWEEN_LOOKS = 1_000
+"""Steps of SQLite between two looks at the clock."""
+
+
+def _names_with_pages(db: sqlite3.Connection) -> list[str]:
+    """The tables of the program, and those in which the full text is kept."""
+    rows = db.execute("PRAGMA main.table_list").fetchall()
+    return sorted(name for _, name, kind, *_ in rows if kind in ("table", "shadow") and not name.startswith("sqlite_"))
+
+
+def _damage_of_pages(db: sqlite3.Connection, table: str, deadline: float) -> str:
+    """What is wrong with the pages of a table and its indexes; "" if nothing, ``_UNFINISHED`` if it takes too long."""
+    db.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_LOOKS)
+    try:
+        (answer,) = db.execute(f"PRAGMA main.quick_check('{table}')").fetchone()
+    except (sqlite3.Error, StoreError) as error:
+        return _UNFINISHED if time.monotonic() > deadline else str(error.args[0]).rstrip(".")
+    finally:
+        db.set_progress_handler(None, 0)
+    return "" if answer == "ok" else str(answer).splitlines()[-1]
 
 
 # --- all tables --------------------------------------------------------------------------------------

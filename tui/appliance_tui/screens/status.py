@@ -232,7 +232,8 @@ def _status_line(status: dict[str, Any]) -> Content:
     about += ["daemon"] if status["daemon"] else []
     more = f" (and {others} more)" if (others := len(status["troubles"]) - 1) > 0 else ""
     trouble = f"! {one_line(status['health'])}{more}"
-    health = ("✓ healthy", "bold $text-success") if healthy else (trouble, "$text-warning")
+    found = "no trouble found" + (", the database checked in part" if status["unchecked_tables"] else "")
+    health = (f"✓ {found}", "bold $text-success") if healthy else (trouble, "$text-warning")
     return Content.assemble(health, ("   " + " · ".join(map(one_line, about)), "$foreground-muted"))
 
 
