@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from appliance_tui.widgets.display_text import pluralize
+
 if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import SessionDay
@@ -48,19 +50,30 @@ class CalendarFilters:
 @dataclass(frozen=True, slots=True)
 class DayCounts:
     """The number of messages of each day that has some. ``days`` are these days in order, ``bounds`` the largest
-    numbers of all levels but the last."""
+    numbers of all levels but the last. Of what is no message of a day: ``undated`` have no time, and ``uncounted`` are
+    those of tools and systems and those that are not shared; these are known only without filters."""
 
     counts: Mapping[date, int] = field(default_factory=dict)
     days: Sequence[date] = ()
     bounds: Sequence[int] = ()
+    undated: int = 0
+    uncounted: int = 0
 
     @classmethod
-    def of(cls, counts: Mapping[date, int]) -> DayCounts:
+    def of(cls, counts: Mapping[date, int], undated: int = 0, uncounted: int = 0) -> DayCounts:
         """Sort the days, and part their numbers into levels."""
         numbers = sorted(counts.values())
         quarters = [numbers[len(numbers) * part // LEVELS] for part in range(1, LEVELS)] if numbers else []
         bounds = sorted({number for number in quarters if number < numbers[-1]})
-        return cls(counts, sorted(counts), bounds)
+        return cls(counts, sorted(counts), bounds, undated, uncounted)
+
+    @property
+    def total_text(self) -> str:
+        """How many messages the days have, and how many of the bar's are not among them."""
+        parts = [f"{pluralize(sum(self.counts.values()), 'message')} on {pluralize(len(self.counts), 'day')}"]
+        parts += [f"{self.undated:,} without a date"] if self.undated else []
+        parts += [f"{self.uncounted:,} of tools, systems or unshared not counted"] if self.uncounted else []
+        return " · ".join(parts) if self.counts else ""
 
     def level(self, day: date) -> int:
         """The level of a day, from 1 up; 0 without messages."""
@@ -104,13 +117,14 @@ def load_days(memory: Appliance, filters: CalendarFilters, user: str | None) -> 
         ApplianceError: as the memory says.
     """
     counted = memory.statistics(["day"], user_id=user, **filters.arguments())
+    stored = 0 if filters else memory.overview.counts(user or memory.settings.user)["messages"]
     counts: dict[date, int] = {}
     for row in counted.rows:
         try:
             counts[date.fromisoformat(row.keys[0])] = row.messages
         except ValueError:  # messages without a time
             continue
-    return DayCounts.of(counts)
+    return DayCounts.of(counts, counted.messages - sum(counts.values()), max(0, stored - counted.messages))
 
 
 def load_day(memory: Appliance, day: date, filters: CalendarFilters, user: str | None) -> list[SessionDay]:

@@ -115,8 +115,7 @@ class CalendarScreen(FrameScreen):
         parts = parts if self.filters.authors else []
         parts += [f"source: {one_line(self.filters.source)}"] if self.filters.source is not None else []
         parts += [f"tag: {one_line(self.filters.tag)}"] if self.filters.tag is not None else []
-        counts = self.grid.day_counts.counts
-        text = f"{pluralize(sum(counts.values()), 'message')} on {pluralize(len(counts), 'day')}" if counts else ""
+        text = self.grid.day_counts.total_text
         self.query_one("#calendar-title", Static).update(
             Content.assemble(
                 ("Calendar ", "bold $text-primary"), (" · ".join(filter(None, [*parts, text])), "$foreground-muted")

@@ -70,6 +70,8 @@ class ConversationView:
     source: str | None = None
     tag: str | None = None
     pinned: bool = False
+    hidden: bool = False
+    """Whether conversations in which only tools and systems wrote are listed too."""
 
     @property
     def is_filtered(self) -> bool:
@@ -85,6 +87,7 @@ class ConversationView:
             "sources": (self.source,) if self.source else (),
             "tags": (self.tag,) if self.tag else (),
             "pinned": True if self.pinned else None,
+            "hidden": self.hidden,
         }
 
 
@@ -225,6 +228,7 @@ class ConversationsScreen(SelectingScreen):
         parts += [f"source: {one_line(view.source)}"] if view.source else []
         parts += [f"tag: {one_line(view.tag)}"] if view.tag else []
         parts += ["★ pinned"] if view.pinned else []
+        parts += ["also of tools alone"] if view.hidden else []
         parts += [f"title: “{one_line(view.title)}”"] if view.title else []
         self.query_one("#sessions-view", Static).update(
             Content.assemble(("Conversations ", "bold $text-primary"), (" · ".join(parts), "$foreground-muted"))
@@ -294,11 +298,15 @@ class ConversationsScreen(SelectingScreen):
             sources = choices.sources.items()
             options = [PickerOption("source", name, pluralize(count, "message")) for name, count in sources]
             options += [PickerOption("tag", one.tag, pluralize(one.sessions, "conversation")) for one in tags]
+            turned = "leave out" if self.view.hidden else "list too"
+            options.append(PickerOption(turned, "conversations in which only tools and systems wrote"))
             chosen = await self.app.push_screen_wait(PickerScreen("Filter by source or tag", options))
-            if chosen is not None:
-                is_tag = chosen.name == "tag"
-                view = self.view
-                self.view = replace(view, tag=chosen.value) if is_tag else replace(view, source=chosen.value)
+            if chosen is None:
+                return
+            if chosen is options[-1]:
+                self.view = replace(self.view, hidden=not self.view.hidden)
+            else:
+                self.view = replace(self.view, **{chosen.name: chosen.value})
 
     def action_title(self) -> None:
         self._previous_title = self.view.title

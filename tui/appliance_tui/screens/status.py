@@ -43,6 +43,19 @@ QUEUE_LABELS = {
 }
 """The queues of the memory, by what they produce."""
 
+STORED = "Stored, of all users"
+STORED_LABELS = {
+    "messages": "messages",
+    "chunks": "chunks",
+    "sessions": "conversations",
+    "sources": "imported files",
+    "facts": "facts",
+    "summaries": "summaries",
+    "variants": "repeated",
+    "pending": "being indexed",
+}
+"""The counts of a status, in the words of the other screens; they also count conversations of tools alone."""
+
 PERCENTILES = ("p50", "p95", "p99")
 LATENCY_STEPS = ("search", "context", "embedding")
 
@@ -73,7 +86,7 @@ class StatusScreen(FrameScreen):
         }
         self._queue_chart = Chart("vitals-queues", "Queues", "all queues are empty")
         self._disk_chart = BarChart("vitals-disk", "Disk usage", "nothing stored yet")
-        self._count_chart = BarChart("vitals-counts", "Stored", "nothing stored yet")
+        self._count_chart = BarChart("vitals-counts", STORED, "nothing stored yet")
         yield self._status_text
         with VerticalScroll(id="vitals"):
             with Container(id="vitals-plots"):
@@ -192,7 +205,7 @@ class StatusScreen(FrameScreen):
         ]
         sources = _messages_by_source(self._activity).most_common()
         parts = (
-            ("Stored", [(name, text) for name, _, text in _stored_counts(status)]),
+            (STORED, [(name, text) for name, _, text in _stored_counts(status)]),
             ("Messages by source", [(name, f"{count:,}") for name, count in sources]),
             ("Messages by month", _month_rows(self._activity)),
             (
@@ -255,8 +268,7 @@ def _apparent_size(status: dict[str, Any]) -> str:
 
 def _stored_counts(status: dict[str, Any]) -> list[tuple[str, float, str]]:
     counts = status["counts"]
-    names = ("messages", "chunks", "sessions", "sources", "facts", "summaries", "variants", "pending")
-    return [(name, counts[name], f"{counts[name]:,}") for name in names]
+    return [(label, counts[name], f"{counts[name]:,}") for name, label in STORED_LABELS.items()]
 
 
 def _messages_by_source(activity: Sequence[Activity]) -> Counter[str]:
