@@ -166,7 +166,7 @@ class TableScan:
         self._too_large: list[str] = []
 
     def run(self, db: sqlite3.Connection, seconds: float) -> list[DamagedRow]:
-        """Go on for about ``seconds``; return the tables with damaged pages found so far, as often as they still are."""
+        """Go on for about ``seconds``; return the tables that have damaged pages so far as is known."""
         deadline = time.monotonic() + seconds
         with self._lock:
             if self._left is None:

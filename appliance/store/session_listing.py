@@ -51,7 +51,7 @@ NOT_HIDDEN_SQL = (
     "(EXISTS (SELECT 1 FROM message m WHERE m.session_id = s.id AND m.talk = 1)"
     " OR NOT EXISTS (SELECT 1 FROM message m WHERE m.session_id = s.id))"
 )
-"""Whether a ``session s`` counts as a conversation for people: something was said openly in it, or nothing yet at all."""
+"""Whether a ``session s`` is listed as a conversation: something was said openly in it, or nothing at all yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ import pytest
 
 from appliance import Appliance
 from appliance.errors import IncompleteExport, StoreCorrupt
-from appliance_models import HashEmbedder
 from appliance.store.damage import TableScan
+from appliance_models import HashEmbedder
 from tests.damages import break_text, overwrite_page, pages_of, root_page
 from tests.engines import engine_of
 from tests.stored_sessions import ingest, line

@@ -178,7 +178,7 @@ class ContextScreen(FrameScreen):
             self.set_reactive(ContextScreen.options, options)
         self._show_options(context)
         layer_notes: dict[str, str] = {
-            layer.name: f"{layer.tokens:,} of {int(context.budget * options.shares[layer.name]):,}"
+            layer.name: f"{pluralize(layer.tokens, 'token')}, share {int(context.budget * options.shares[layer.name]):,}"
             for layer in context.layers
         }
         self.query_one(PromptView).show(answer.lines, width, layer_notes)

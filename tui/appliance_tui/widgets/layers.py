@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 NO_CHANGE = ContextChange()
 
+SHARES_NOTE = "a layer may go beyond its share: it uses what others leave"
+
 NAME_WIDTH = 10
 """Cells of a layer's name."""
 
@@ -102,6 +104,8 @@ def layer_rows(
     for layer in context.layers:
         share = shares[layer.name]
         yield LayerHead(layer.name, layer.tokens, int(context.budget * share), share, context.budget)
+    if any(layer.tokens > int(context.budget * shares[layer.name]) for layer in context.layers):
+        yield PlainLine("", SHARES_NOTE)
     for layer in context.layers:
         removed = [one for one in change.removed if one.layer == layer.name]
         if layer.items or removed:
@@ -199,9 +203,9 @@ def render_row(row: LayerRow, width: int) -> Content:
 def _render_meter(head: LayerHead, width: int) -> Content:
     """A layer's name, its tokens as a bar of the whole budget with a mark at the end of its share, and the numbers."""
     colour = LAYER_COLOURS.get(head.layer, MUTED)
-    numbers = f"{head.tokens:>6,} of {head.allotted:>6,}  {head.share:>4.0%}"
+    numbers = f"{head.tokens:>6,}  share {head.allotted:>6,}  {head.share:>4.0%}"
     if head.layer == "all":
-        numbers = f"{head.tokens:>6,} of {head.allotted:>6,}  {head.tokens / head.budget:>4.0%} full"
+        numbers = f"{head.tokens:>6,} of {head.allotted:>6,}  {head.tokens / head.budget:>4.0%} full".rjust(len(numbers))
     cells = min(MAX_METER_WIDTH, width - NAME_WIDTH - len(numbers) - 3)
     name = (f"{head.layer:<{NAME_WIDTH}}", f"bold {colour}")
     if cells < 4:
