@@ -5,7 +5,7 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -93,7 +93,8 @@ class FileList(OptionRows):
             columns = [
                 max(map(cell_len, column)) for column in zip_longest(*(row.facts for row in self._rows), fillvalue="")
             ]
-            self.add_options(Option(_row_content(row, width, columns)) for row in self._rows)
+            named = tell_apart(self._rows)
+            self.add_options(Option(_row_content(row, width, columns)) for row in named)
             if not self._rows:
                 self.add_option(Option(Content.styled(self.empty, "$foreground-muted"), disabled=True))
 
@@ -104,11 +105,33 @@ class FileList(OptionRows):
         return self._rows[index] if index is not None and index < len(self._rows) else None
 
 
+def tell_apart(rows: Sequence[FileRow]) -> list[FileRow]:
+    """The rows; where several files have one name, each also has those of its last folders by which it differs."""
+    paths_by_name: dict[str, set[str]] = {}
+    for row in rows:
+        paths_by_name.setdefault(_name_of(row), set()).add(row.path)
+    folders: dict[str, str] = {}
+    for paths in paths_by_name.values():
+        if len(paths) > 1:
+            parts = {path: path.rstrip("/").split("/")[:-1] for path in paths}
+            deepest = max(map(len, parts.values()))
+            counts = (n for n in range(1, deepest) if len({(*one[-n:],) for one in parts.values()}) == len(parts))
+            count = next(counts, deepest)
+            folders |= {path: "/".join(one[-count:]) for path, one in parts.items()}
+    return [
+        replace(row, name=f"{_name_of(row)} · {folders[row.path]}") if folders.get(row.path) else row for row in rows
+    ]
+
+
+def _name_of(row: FileRow) -> str:
+    return row.name or os.path.basename(row.path.rstrip("/")) or row.path
+
+
 def _row_content(row: FileRow, width: int, columns: Sequence[int]) -> Content:
     """A row in ``width`` cells; ``columns`` are the widths of the facts."""
     symbol, label, colour = STATES[row.state]
     facts = "  ".join(f"{fact:>{cells}}" for fact, cells in zip_longest(row.facts, columns, fillvalue=""))
-    name = row.name or os.path.basename(row.path.rstrip("/")) or row.path
+    name = _name_of(row)
     name_width = width - _STATE_WIDTH - 2 - len(facts)
     # The reason is always shown below the list, and beside the name where there is room.
     reason = one_line(row.reason)

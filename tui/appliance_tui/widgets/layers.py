@@ -205,7 +205,9 @@ def _render_meter(head: LayerHead, width: int) -> Content:
     colour = LAYER_COLOURS.get(head.layer, MUTED)
     numbers = f"{head.tokens:>6,}  share {head.allotted:>6,}  {head.share:>4.0%}"
     if head.layer == "all":
-        numbers = f"{head.tokens:>6,} of {head.allotted:>6,}  {head.tokens / head.budget:>4.0%} full".rjust(len(numbers))
+        numbers = f"{head.tokens:>6,} of {head.allotted:>6,}  {head.tokens / head.budget:>4.0%} full".rjust(
+            len(numbers)
+        )
     cells = min(MAX_METER_WIDTH, width - NAME_WIDTH - len(numbers) - 3)
     name = (f"{head.layer:<{NAME_WIDTH}}", f"bold {colour}")
     if cells < 4:
