@@ -195,7 +195,8 @@ def _decode_cursor(text: str, sort: str, descending: bool) -> _ListCursor:
 
 def count_sessions(db: sqlite3.Connection, session_filter: SessionFilter) -> int:
     """Return how many sessions pass the filter."""
-    values: dict[str, object] = dict(zip(("messages", "sessions"), _newest_keys(db), strict=True)) | {"now": now()}
+    newest_message, newest_session = _newest_keys(db)
+    values: dict[str, object] = {"messages": newest_message, "sessions": newest_session, "now": now()}
     where = " AND ".join(_conditions(session_filter, values))
     return int(db.execute(f"SELECT count(*) FROM session s WHERE {where}", values).fetchone()[0])
 

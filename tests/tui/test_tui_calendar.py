@@ -175,6 +175,15 @@ def test_it_counts_only_what_passes_the_filters(filled: Path) -> None:
                 await pilot.press("enter")
                 await until(pilot, lambda words=words: app.screen is page and words in said(page, "title"))
             await until(pilot, lambda: not page.grid.day_counts.days)
+            for typed, words in (
+                ("author ben", "by Ana, Ben · tag: food · 4 mess"),
+                ("author ana", "by Ben · tag: food"),
+            ):
+                await pilot.press("f")
+                await until(pilot, lambda: isinstance(app.screen, PickerScreen))
+                await type_in(pilot, typed)
+                await pilot.press("enter")
+                await until(pilot, lambda words=words: app.screen is page and words in said(page, "title"))
             await pilot.press("X")
             await until(pilot, lambda: "16 messages" in said(page, "title"))
             await until(pilot, lambda: len(sessions(page)) == 2)
@@ -196,7 +205,7 @@ def test_it_opens_from_anywhere_and_once(filled: Path) -> None:
             await pilot.press("ctrl+y")
             await until(pilot, lambda: isinstance(app.screen, CalendarScreen))
             assert isinstance(app.screen, CalendarScreen)
-            assert app.screen.filters == CalendarFilters(("ana",), None, "food")
+            assert app.screen.filters == CalendarFilters(("ana",), (), ("food",))
 
     run(body)
 

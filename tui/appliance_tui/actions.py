@@ -271,7 +271,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("calendar.year_before", "left_square_bracket", "year(-1)", "Year before", "The year before."),
     Action("calendar.year_after", "right_square_bracket", "year(1)", "Year after", "The year after."),
     Action("calendar.today", "t", "today", "Today", "Go to today."),
-    Action("calendar.filter", "f", "filter", "Filter", "Count only a person's messages, a source's, a tag's."),
+    Action("calendar.filter", "f", "filter", "Filter", "Count only some people's messages, some sources' or tags'."),
     Action("calendar.clear", "X", "clear", "All", "Clear the filters.", False),
     Action("calendar.right", "right,l", "move(7)", "Week after", "The week after.", False),
     Action("calendar.left", "left,h", "move(-7)", "Week before", "The week before.", False),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from appliance_tui.widgets.display_text import pluralize
 
@@ -27,13 +27,21 @@ DAY_MESSAGES = 8
 DAY = timedelta(days=1)
 
 
+FilterKind = Literal["authors", "sources", "tags"]
+
+
 @dataclass(frozen=True, slots=True)
 class CalendarFilters:
-    """Whose days are counted: of some people, by their ids, of a source, of conversations with a tag."""
+    """Whose days are counted: of some people, by their ids, of some sources, of conversations with one of some tags."""
 
     authors: tuple[str, ...] = ()
-    source: str | None = None
-    tag: str | None = None
+    sources: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, values: Mapping[str, Sequence[str]]) -> CalendarFilters:
+        """The filters with these values, by the names of the fields."""
+        return cls(**{name: tuple(several) for name, several in values.items()})
 
     def __bool__(self) -> bool:
         return self != CalendarFilters()
@@ -42,9 +50,15 @@ class CalendarFilters:
         """The filters as arguments of ``statistics`` and ``day``."""
         return {
             "authors": list(self.authors) or None,
-            "sources": [self.source] if self.source is not None else None,
-            "tags": [self.tag] if self.tag is not None else None,
+            "sources": list(self.sources) or None,
+            "tags": list(self.tags) or None,
         }
+
+    def toggled(self, kind: FilterKind, value: str) -> CalendarFilters:
+        """The filters with one more value of a kind, or without one that they have."""
+        values = getattr(self, kind)
+        new = tuple(one for one in values if one != value) if value in values else (*values, value)
+        return replace(self, **{kind: new})
 
 
 @dataclass(frozen=True, slots=True)

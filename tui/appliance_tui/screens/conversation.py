@@ -205,7 +205,7 @@ class ConversationScreen(SelectingScreen):
         self.query_one("#reading-title", Static).update(
             Content.assemble(
                 ("★ " if info.pinned else "", "$warning"),
-                (one_line(info.title or info.external_id), "bold $text-primary"),
+                (self.appliance.title_of(info.title or info.external_id), "bold $text-primary"),
                 ("  " + " · ".join(filter(None, about)), "$foreground-muted"),
             )
         )

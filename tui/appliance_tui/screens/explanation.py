@@ -109,7 +109,7 @@ async def explain_hit(app: ApplianceApp, hit: Hit, results: SearchResults, run_q
     near = await run_query(lambda memory: memory.overview.matches(results.spec.query, ids))
     near_words = {word.casefold(): word for found in near for word in found.words}
     missing = [word for folded, word in near_words.items() if folded not in known]
-    title, author = f"Why {hit.message_id} is hit {hit.rank}", one_line(hit.who)
+    title, author = f"Why {hit.message_id} is hit {hit.rank}", app.name_of(hit.who)
     description = Content.assemble(
         (one_line(reason(hit.why, hit.author, missing)), "bold"), f"\n\n{author}: {one_line(hit.snippet)}"
     )

@@ -87,7 +87,12 @@ class MemoryScreen(SelectingScreen):
         yield Tabs(*(Tab(tab_label(self.app, f"memory.{view}"), id=view) for view in VIEWS), id="views")
         with Horizontal(id="memory"):
             with Vertical(id="entries-pane"):
-                rows = RowList[Entry](render_entry, key=entry_key, is_head=is_group_head, id="entries")
+                rows = RowList[Entry](
+                    partial(render_entry, name_of=self.appliance.name_of),
+                    key=entry_key,
+                    is_head=is_group_head,
+                    id="entries",
+                )
                 rows.rows_selectable = True
                 yield rows
             with Horizontal(id="about"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -158,8 +158,8 @@ def is_plain_line(row: LayerRow) -> bool:
     return isinstance(row, PlainLine)
 
 
-def render_row(row: LayerRow, width: int) -> Content:
-    """A line of the list in ``width`` cells."""
+def render_row(row: LayerRow, width: int, name_of: Callable[[str], str] = one_line) -> Content:
+    """A line of the list in ``width`` cells; ``name_of`` says how authors are shown."""
     match row:
         case LayerHead():
             return _render_meter(row, width)
@@ -189,7 +189,7 @@ def render_row(row: LayerRow, width: int) -> Content:
         case DroppedEntry(dropped, message, in_group):
             line = ""
             if message is not None:
-                author, text = one_line(message.who)[:20], one_line(message.text[: 4 * width])
+                author, text = name_of(message.who)[:20], one_line(message.text[: 4 * width])
                 line = f"{author} {minute(message.timestamp)[:10]}: {text}"
             reason = "" if in_group else f"{dropped.reason}  "
             return Content.assemble((f" {dropped.message_id:<8}  ", MUTED), (reason, "$warning"), line)
