@@ -427,7 +427,7 @@ class ApplianceApp(App[None]):
         from appliance_tui.screens.people import AuthorReference, PeopleScreen
 
         if role != "user":
-            self.notify(f"{one_line(name or role)} is no person.", timeout=3, markup=False)
+            self.notify(f"{one_line(name or role)} is not a person.", timeout=3, markup=False)
             return
         await self._go_to_first("people")
         if isinstance(self.screen, PeopleScreen):

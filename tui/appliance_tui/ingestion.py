@@ -250,7 +250,7 @@ class ImportQueue:
             return False
         self._quit_asked_at = time.monotonic()
         self._app.notify(
-            "Quit again to stop it. What is read by then is kept; import the same files again for the rest.",
+            "Press quit again to stop it. What was imported is kept; importing the same files again adds the rest.",
             title="An import is running", severity="warning", timeout=QUIT_QUESTION_SECONDS, markup=False,
         )  # fmt: skip
         return True

@@ -159,7 +159,7 @@ class CalendarScreen(FrameScreen):
         self._show_year()
         day = self.grid.selected
         if not self.grid.day_counts.days:
-            self._show_day_note(f"No messages {'match. ^x clears the filters' if self.filters else 'with a date yet'}.")
+            self._show_day_note(f"No messages {'match. X clears the filters' if self.filters else 'with a date yet'}.")
             self._rows.show(())
             return
         count = self.grid.day_counts.counts.get(day, 0)

@@ -334,7 +334,7 @@ class ContextScreen(FrameScreen):
         """Copy the whole prompt, without the screen's line breaks."""
         if self._shown_context is not None and self._shown_context.text:
             self.app.copy_to_clipboard(self._shown_context.text)
-            self.notify(f"Copied {pluralize(self._shown_context.tokens, 'token')}", timeout=3)
+            self.notify(f"Copied {pluralize(self._shown_context.tokens, 'token')}.", timeout=3)
 
     @on(RowList.Opened, "#layers")
     def action_open(self) -> None:

@@ -101,7 +101,7 @@ async def explain_hit(app: ApplianceApp, hit: Hit, results: SearchResults, run_q
     from appliance.types.reasons import reason
 
     if not results.spec.query.strip():
-        app.notify("It passes the filters; nothing else was asked for.", timeout=3)
+        app.notify("It matches the filters. Type words to see why a message is found.", timeout=3)
         return
     own = results.matches.get(hit.message_id)
     known = {word.casefold() for word in own.words} if own is not None else set()

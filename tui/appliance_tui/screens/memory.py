@@ -288,7 +288,7 @@ class MemoryScreen(SelectingScreen):
         if verb == "filter":
             prompt_line.close()
         elif not text:
-            self.notify("Type something first.", timeout=3)
+            self.notify("The line is empty. Type a value, or press esc.", timeout=3)
         elif verb == "correct":
             correct = partial(decide_facts, ids=[id], decision="correct", user=user, value=text)
             self._change_undoably(correct, prompt_line.finish)

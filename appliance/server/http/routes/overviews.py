@@ -1,5 +1,5 @@
-"""/v1/attachments, /v1/stats, /v1/on-this-day, /v1/day, /v1/start-page, /v1/timeline and /v1/tags: what there is, without a
-query."""
+"""/v1/attachments, /v1/stats, /v1/on-this-day, /v1/day, /v1/start-page, /v1/timeline and /v1/tags: what there is,
+without a query."""
 
 from __future__ import annotations
 
