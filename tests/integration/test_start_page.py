@@ -213,4 +213,5 @@ def test_conversations_are_counted_as_they_are_listed(memory: Appliance, tmp_pat
     memory.sessions.create(title="Nothing said yet")
     listed = len(memory.sessions.list(hidden=False))
     assert listed == page(memory).sessions == memory.overview.filter_choices().users["me"] == 2
+    assert memory.overview.filter_choices().sources == {"native": 1}
     assert memory.overview.filter_choices().namespaces == {"": 2} and len(memory.sessions.list()) == 3

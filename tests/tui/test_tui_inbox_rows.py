@@ -44,15 +44,11 @@ def test_a_file_without_content_is_empty_and_one_with_contacts_is_read() -> None
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders() -> None:
-    paths = ["/x/chatgpt/1/c.json", "/x/claude/1/c.json", "/x/other.json", "/c.json", "/x/claude/1/c.json"]
+    paths = ["/x/chatgpt/1/c.json", "/x/claude/1/c.json", "/x/claude/2/c.json", "/x/other.json", "/c.json"]
     rows = [FileRow(path, "ok", (), "", Content("")) for path in paths]
-    assert [row.name for row in tell_apart(rows)] == [
-        "c.json · chatgpt/1",
-        "c.json · claude/1",
-        "",
-        "",
-        "c.json · claude/1",
-    ]
+    told = ["c.json · chatgpt/1", "c.json · claude/1", "c.json · 2", "", ""]
+    assert [row.name for row in tell_apart(rows)] == told
+    assert [row.name for row in tell_apart([rows[0], rows[0]])] == ["", ""]
     zips = [FileRow(f"/{place}/e.zip/c.json", "ok", (), "", Content(""), "e.zip/c.json") for place in "ab"]
     assert [row.name for row in tell_apart(zips)] == ["e.zip/c.json · a/e.zip", "e.zip/c.json · b/e.zip"]
 

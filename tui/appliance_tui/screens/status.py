@@ -43,7 +43,7 @@ QUEUE_LABELS = {
 }
 """The queues of the memory, by what they produce."""
 
-STORED = "Stored, of all users"
+STORED = "Stored: all users, tools too"
 STORED_LABELS = {
     "messages": "messages",
     "chunks": "chunks",
@@ -246,7 +246,7 @@ def _status_line(status: dict[str, Any]) -> Content:
     about = [_backup_age(status["backup"])]
     about += [model["name"], f"{model['dimension']} dimensions" if model["dimension"] else "nothing embedded yet"]
     about += [f"tokens counted by {status['encoding']}"]
-    about += [f"its process uses {format_bytes(resident)} of RAM"] if resident else []
+    about += [f"{format_bytes(resident)} of RAM"] if resident else []
     about += ["daemon"] if status["daemon"] else []
     more = f" (and {others} more)" if (others := len(status["troubles"]) - 1) > 0 else ""
     trouble = f"! {one_line(status['health'])}{more}"

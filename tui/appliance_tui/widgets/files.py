@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os.path
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -112,12 +113,11 @@ def tell_apart(rows: Sequence[FileRow]) -> list[FileRow]:
         paths_by_name.setdefault(_name_of(row), set()).add(row.path)
     folders: dict[str, str] = {}
     for paths in paths_by_name.values():
-        if len(paths) > 1:
-            parts = {path: path.rstrip("/").split("/")[:-1] for path in paths}
-            deepest = max(map(len, parts.values()))
-            counts = (n for n in range(1, deepest) if len({(*one[-n:],) for one in parts.values()}) == len(parts))
-            count = next(counts, deepest)
-            folders |= {path: "/".join(one[-count:]) for path, one in parts.items()}
+        parts = {path: path.rstrip("/").split("/")[:-1] for path in paths}
+        uses = Counter((*one[-n:],) for one in parts.values() for n in range(1, len(one) + 1))
+        for path, one in parts.items() if len(paths) > 1 else ():
+            ends = ((*one[-n:],) for n in range(1, len(one)))
+            folders[path] = "/".join(next((end for end in ends if uses[end] == 1), one))
     return [
         replace(row, name=f"{_name_of(row)} · {folders[row.path]}") if folders.get(row.path) else row for row in rows
     ]
