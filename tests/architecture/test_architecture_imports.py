@@ -82,6 +82,12 @@ def test_the_engine_loads_no_model_runtime_and_no_client(statement: str) -> None
     assert not opened
 
 
+@pytest.mark.slow
+def test_a_daemon_starts_without_the_sdk_of_mcp() -> None:
+    loaded, opened = clean("import appliance.server.daemon, appliance.server.http.app")
+    assert "fastapi" in loaded and not loaded & {"mcp", "mcp_types"} and not opened
+
+
 @pytest.mark.parametrize("name", ["errors", "types", "paths", "timestamps", "requests"])
 def test_the_values_stand_alone(name: str) -> None:
     loaded, _ = clean(f"import appliance.{name}")

@@ -73,6 +73,7 @@ def test_capacity_in_short() -> None:
     assert [row[5] for row in table][:2] == ["embedded", "embedded"]
 
 
+@pytest.mark.slow
 def test_peers_in_short(tmp_path: Path) -> None:
     """The product alone: what pip installs is not for a test."""
     found = peers.run(tmp_path, 400, ["appliance"], searches=10)

@@ -193,6 +193,7 @@ def test_a_model_is_imported_verified_and_moved_to(run: Run, filled: Path, tmp_p
     assert [file["status"] for file in document(damaged)["files"]].count("changed") == 1
 
 
+@pytest.mark.slow
 def test_a_change_of_the_model_is_compared_taken_back_and_forgotten(run: Run, filled: Path) -> None:
     moved = run("reindex", "--model", OLD_PACK)
     assert f"10 chunks indexed with {OLD_PACK}" in moved.stdout

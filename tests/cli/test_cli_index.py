@@ -26,6 +26,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[QdrantServer]:
         yield running
 
 
+@pytest.mark.slow
 def test_the_index_is_moved_and_its_place_is_printed(run: Run, filled: Path, server: QdrantServer) -> None:
     embedded = document(run("index", "--json"))
     assert embedded["points"] == embedded["expected"] == 10 and not embedded["trouble"]

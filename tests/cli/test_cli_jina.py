@@ -69,6 +69,7 @@ def test_a_rebuild_asks_first(filled: Path, run: Run, api: Served, monkeypatch: 
     assert shape["network"] == [] and shape["loopback"] == [{"part": "Jina API", "address": api.url}]
 
 
+@pytest.mark.slow
 def test_a_rollback_that_sends_texts_asks_first(filled: Path, run: Run, api: Served) -> None:
     assert run("reindex", "--model", MODEL, "--yes").exit_code == 0
     assert run("reindex", "--rollback").exit_code == 0

@@ -50,6 +50,7 @@ def boat(harbour: Path, home: Path) -> Path:
     return home
 
 
+@pytest.mark.slow
 def test_an_imported_model_is_compared_with_the_present_one(run: Run, harbour: Path, boat: Path) -> None:
     result = run("models", "import", harbour / "tiny", "--json")
     imported = document(result)
@@ -69,6 +70,7 @@ def test_an_imported_model_is_compared_with_the_present_one(run: Run, harbour: P
     assert list((boat / "uploads").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_messages_longer_than_the_model_reads_are_measured_too(run: Run, harbour: Path, boat: Path) -> None:
     run("add", " ".join(f"The mast number {number} was varnished twice." for number in range(60)))
     result = run("models", "import", harbour / "tiny", "--json")

@@ -21,6 +21,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "home"
 
 
+@pytest.mark.slow
 def test_made_then_listed_then_read(filled: Path, run: Run) -> None:
     waiting = run("summaries")
     assert waiting.exit_code == 0 and waiting.stdout == ""

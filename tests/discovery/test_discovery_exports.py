@@ -49,6 +49,7 @@ def unrelated(folder: Path, number: int) -> None:
         path.write_text(text)
 
 
+@pytest.mark.slow
 def test_a_folder_with_thousands_of_unrelated_files_answers_soon(tmp_path: Path, person: Path) -> None:
     for number in range(5000):
         unrelated(person / "Downloads", number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
@@ -23,13 +24,13 @@ def overall(name: str, chats: int | None = None) -> Any:
 
 @pytest.mark.slow
 @needs_data
-def test_two_chats_of_locomo() -> None:
-    """Two chats of five, which give 0.85, 0.70 and 0.96: what breaks a search is seen in them, too."""
-    result = overall("locomo", 2)
-    assert result["questions"] == 231
+def test_a_chat_of_locomo() -> None:
+    """One chat of five, which gives 0.848, 0.673 and 0.973: what breaks a search is seen in it, too."""
+    result = overall("locomo", 1)
+    assert result["questions"] == 150
     assert result["recall@10"] >= 0.83
-    assert result["mrr"] >= 0.67
-    assert result["any@5"] >= 0.94
+    assert result["mrr"] >= 0.65
+    assert result["any@5"] >= 0.95
 
 
 @pytest.mark.campaign
@@ -49,15 +50,18 @@ def test_beam_floor() -> None:
     assert overall("beam")["recall@10"] >= 0.64
 
 
+@pytest.mark.longest
 @pytest.mark.slow
 @needs_data
 def test_what_a_question_cites_is_in_its_context(tmp_path: Path) -> None:
-    """One chat of five, in 4,000 tokens; all five give 0.92, and cosine alone 0.88."""
+    """A third of the questions of one chat of five, in 4,000 tokens: 0.98, and 0.94 by cosine alone; all five give 0.92
+    and 0.88."""
     chat = next(datasets.locomo())
+    chat = replace(chat, questions=chat.questions[::3])
     with Appliance.open(home_of(chat, tmp_path), worker=False) as memory:
         rows = contexts.measure(memory, chat, contexts.BUDGET)
     share = {system: fmean(row.every for row in found) for system, found in rows.items()}
-    assert share["context"] >= 0.90
+    assert share["context"] >= 0.94
     assert share["context"] > share["dense top-k"]
     assert share["context"] >= share["BM25 top-k"] + 0.2
 

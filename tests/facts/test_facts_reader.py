@@ -294,6 +294,7 @@ def test_no_text_is_slow_to_read(piece: str) -> None:
     assert time.process_time() - began < 2, "some 0.2 s on a slow machine"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one rule again and again", "quotes", "speakers", "sentences", "not cased"])
 def test_a_megabyte_is_read_in_seconds(name: str) -> None:
     text = HOSTILE[name] * (MEGABYTE // len(HOSTILE[name]))
@@ -302,6 +303,7 @@ def test_a_megabyte_is_read_in_seconds(name: str) -> None:
     assert time.process_time() - began < 10, "some 2 s on a slow machine"
 
 
+@pytest.mark.slow
 def test_random_letters_are_read_in_seconds() -> None:
     text = "".join(random.Random(1).choices("imy' \n.:,?<>[]()\"abt0`-", k=MEGABYTE))
     began = time.process_time()

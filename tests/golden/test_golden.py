@@ -16,6 +16,7 @@ needs_data = pytest.mark.skipif(not datasets.FOLDER.is_dir(), reason="no evaluat
 
 def marked(topic: str) -> object:
     marks = [needs_data] if topic in NEED_DATA else []
+    marks += [pytest.mark.slow] if topic in NEED_DATA else []
     marks += [pytest.mark.campaign, pytest.mark.timeout(7200)] if topic in LONG else []
     return pytest.param(topic, marks=marks)
 

@@ -79,6 +79,7 @@ def whole(tmp_path: Path, every: list[ArchivedPoint]) -> EdgeIndex:
     return index
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("segments", [1, 3, MAX_SEGMENTS + 2])
 @pytest.mark.parametrize("filters", FILTERS)
 def test_both_tiers_rank_as_one_index_would(

@@ -51,6 +51,7 @@ def test_it_answers_like_one_that_was_filled(tmp_path: Path) -> None:
     filled.close()
 
 
+@pytest.mark.slow
 def test_updates_reach_the_points_of_every_segment(tmp_path: Path) -> None:
     """The segments were numbered by shards of their own; the engine leaves out an update with a lower number."""
     many = [point(id) for id in range(1, 200)]

@@ -261,6 +261,7 @@ def test_verify_names_what_is_linked_wrongly(memory, ingest) -> None:  # type: i
             assert any(where == at and words in message for at, message in told), (where, told)
 
 
+@pytest.mark.slow
 def test_a_flood_of_one_text_and_a_long_session_stay_cheap(memory, ingest) -> None:  # type: ignore[no-untyped-def]
     """What a round reads must not grow with what is there: each lookup is bounded."""
     ingest([line("s", n, "ok", f"2024-01-01T10:00:{n % 60:02}Z") for n in range(3_000)])

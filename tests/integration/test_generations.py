@@ -246,6 +246,7 @@ def test_both_generations_are_searched_side_by_side(filled: Appliance, other: Co
         filled.search("lighthouse", generation=1)
 
 
+@pytest.mark.slow
 def test_what_is_forgotten_is_in_no_generation(filled: Appliance, other: CountingEmbedder) -> None:
     filled.reindex(model="other")
     best(filled, "violin", generation=1)  # its stores are open

@@ -71,6 +71,7 @@ def answers(memory: Appliance) -> list[list[tuple[str, float]]]:
     ]
 
 
+@pytest.mark.slow
 def test_the_memory_answers_as_before(home: Path, large: Appliance, builds: list[Any]) -> None:
     before = answers(large)
     variants = large.status()["counts"]["variants"]
@@ -146,8 +147,7 @@ with Appliance.open(sys.argv[1], worker=False, embedder=HashEmbedder()) as memor
 def test_killed_at_any_moment_it_repairs_itself(home: Path, large: Appliance) -> None:
     before = answers(large)
     large.close()
-    moments = [0.0, 0.3, 0.6, 1.0, 1.5, 2.5]
-    for moment in moments:
+    for moment in (0.0, 0.4, 1.0, 2.0):
         process = subprocess.Popen([sys.executable, "-c", REINDEX, str(home)], stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None and process.stdout.readline() == "open\n"
         with suppress(subprocess.TimeoutExpired):

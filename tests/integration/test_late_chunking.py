@@ -328,6 +328,7 @@ def test_from_plain_to_late_and_back(home: Path, installed: LateEmbedder) -> Non
         memory.reindex(drop_old=True)
 
 
+@pytest.mark.slow
 def test_the_setting_is_a_part_of_the_model(home: Path) -> None:
     def setting(text: str) -> None:
         (home / "config.toml").write_text(f"[model]\n{text}\n", encoding="utf-8")

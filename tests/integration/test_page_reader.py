@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -57,10 +58,10 @@ def chatgpt(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def exports(tmp_path: Path) -> Path:
-    """A folder with a document of each format, cut off in the middle, and a zip."""
+    """A folder with documents of every second format, cut off in the middle, and a zip."""
     folder = tmp_path / "exports"
     folder.mkdir()
-    for name, data in LONG.items():
+    for name, data in islice(LONG.items(), 0, None, 2):
         (folder / name).write_bytes(data[:CUT_BYTES])
     with zipfile.ZipFile(folder / "export.zip", "w") as archive:
         archive.write(FIXTURES / "chatgpt.json", "conversations.json")
@@ -84,6 +85,7 @@ def without_time(report: IngestReport) -> IngestReport:
     return replace(report, seconds=0.0)
 
 
+@pytest.mark.longest
 def test_what_comes_in_is_the_same(
     exports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: list[subprocess.Popen[bytes]]
 ) -> None:
@@ -91,7 +93,7 @@ def test_what_comes_in_is_the_same(
         reports = [memory.ingest(path, wait=False, format=format_of(path)) for path in sorted(exports.iterdir())]
         lines, marks = list(memory.export()), memory.secrets.list()
         assert not memory.verify().problems
-    assert len(started) > 20 and sum(report.total("new") for report in reports) > 2_000
+    assert len(started) > 10 and sum(report.total("new") for report in reports) > 1_000
     assert any(not report.complete for report in reports)
     assert all(process.returncode is not None for process in started)
     here(monkeypatch)

@@ -60,6 +60,7 @@ def is_reported(report: RecoveryReport, message: str) -> bool:
     return any(part.where == message for part in report.lost)
 
 
+@pytest.mark.slow
 def test_a_sound_memory_is_recovered_whole(closed: Path, tmp_path: Path) -> None:
     report = recover(closed, tmp_path / "new")
     assert not report.lost and report.messages == len(LINES)

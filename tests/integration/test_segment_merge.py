@@ -60,6 +60,7 @@ def answers(memory: Appliance) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 def test_the_memory_answers_as_before(home: Path, large: Appliance, merge: SegmentMerge) -> None:
     before = answers(large)
     assert any(summaries for _, summaries in before), "there are summaries to be lost"

@@ -65,6 +65,7 @@ def test_until_then_the_words_are_found_and_everything_adds_up(export: Path, tmp
         assert "Ottilie" in memory.search("what is the lighthouse keeper called")[0].text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("late_chunking", [False, True])
 def test_then_the_chunks_are_the_same_as_if_split_at_once(
     export: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late_chunking: bool

@@ -10,6 +10,7 @@ import pytest
 
 from appliance import Appliance
 from appliance.errors import NotFound, UsageError
+from appliance.memory import summary_planner
 from appliance.types import Event, Summary
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
@@ -243,11 +244,14 @@ def test_a_summary_that_takes_longer_than_a_slice_of_jobs_is_made(
 
 
 @pytest.mark.slow
-def test_a_very_long_conversation_is_summarised_from_its_topics(memory: Appliance, tmp_path: Path) -> None:
-    memory.ingest(write(tmp_path / "long.jsonl", chat("long", 1_100)))
+def test_a_very_long_conversation_is_summarised_from_its_topics(
+    memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summary_planner, "MAX_DIRECT_MESSAGES", 300)
+    memory.ingest(write(tmp_path / "long.jsonl", chat("long", 330)))
     memory.run_pending_jobs()
     (whole,) = memory.summaries.list(level="session")
-    assert whole.messages == 1_100 and 5 < len(whole.quotes) <= 30
+    assert whole.messages == 330 and 5 < len(whole.quotes) <= 30
     quoted = {q for s in memory.summaries.list(level="topic") for q in s.quotes}
     assert set(whole.quotes) <= quoted
     check_summaries(memory)

@@ -38,6 +38,7 @@ def test_any_text(given: list[str]) -> None:
     assert PACK.count_tokens(given) == exact(given)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not datasets.FOLDER.exists(), reason="the conversations are not here")
 def test_real_chats() -> None:
     said = [record["content"] for talk in datasets.locomo() for record in talk.records]

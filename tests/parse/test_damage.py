@@ -65,6 +65,7 @@ def test_complete_messages_of_the_cut_conversation_are_kept():
     assert any("node 0-40" in p.where for p in problems)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fixture", ["chatgpt.json", "claude.json"])
 def test_fixtures_cut_at_every_byte(fixtures, fixture):
     data = (fixtures / fixture).read_bytes()
@@ -103,6 +104,7 @@ def shortened(value: Any) -> Any:
     return [shortened(item) for item in value[:1]] if isinstance(value, list) else value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", sorted(name for name, data in LONG.items() if data[:1] in b"[{" and name not in ("irc", "line"))
 )
@@ -199,6 +201,7 @@ def test_deep_nesting():
 DATABASES = {"imessage"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(FORMATS.keys() - DATABASES))
 def test_a_stream_that_breaks_keeps_what_came_before(name):
     data = LONG[name]

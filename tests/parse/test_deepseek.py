@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
+import pytest
+
 from appliance.formats import chatgpt, deepseek
 from appliance.formats.base import DocumentHead
 
@@ -152,6 +154,7 @@ def test_wrong_types_cost_only_their_place(read):
             assert read(json.dumps(conversation(good, odd))).texts[0] == "good"
 
 
+@pytest.mark.slow
 def test_cut_at_any_byte_and_circles(read):
     nodes = [
         node(str(n), str(n - 1) if n else None, [str(n + 1)], said("REQUEST", f"turn {n}"), at=n) for n in range(6)

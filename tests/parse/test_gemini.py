@@ -295,6 +295,7 @@ def test_json_and_page_cut_anywhere():
             assert between or b"q0" not in data[:cut] or any(isinstance(r, InputProblem) for r in got)
 
 
+@pytest.mark.slow
 def test_a_long_page_is_streamed():
     one = cell("Prompted&nbsp;" + "word " * 1000 + "<br>{}<br><p>" + "answer " * 1000 + "</p>")
     data = page(*(one.replace("{}", f"Mar 1, 2025, 10:{n // 60:02}:{n % 60:02} AM UTC") for n in range(500)))

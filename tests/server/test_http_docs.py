@@ -28,6 +28,7 @@ def commands() -> Iterator[str]:
         yield from filter(None, re.split(r"\n(?=curl )", block.strip()))
 
 
+@pytest.mark.slow
 @pytest.mark.enable_socket
 @pytest.mark.allow_hosts(["127.0.0.1"])
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not there")

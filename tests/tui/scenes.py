@@ -247,6 +247,7 @@ async def notified(app: ApplianceApp, pilot: Pilot[None]) -> None:
     app.notify("Pinned", title="Done", timeout=3600)
     app.notify("The file no longer exists", severity="warning", timeout=3600)
     app.notify_error("The index can't be opened", timeout=3600)
+    await until(pilot, lambda: len(app.screen.query("Toast")) == 3)
 
 
 async def found_in(app: ApplianceApp, pilot: Pilot[None]) -> None:

@@ -35,6 +35,7 @@ def filled(home: Path, tmp_path: Path) -> Path:
     return home
 
 
+@pytest.mark.slow
 def test_a_file_of_the_selected_message_is_opened(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[Path] = []
     monkeypatch.setattr("appliance_tui.attached_files.open_file", lambda path: not opened.append(path))

@@ -250,6 +250,7 @@ def of_kind(screen: ContextScreen, kind: type[Row]) -> list[Row]:
     return [row for row in rows(screen).items if isinstance(row, kind)]
 
 
+@pytest.mark.slow
 def test_what_was_left_out_is_a_row_for_each_reason_and_unfolds(memory: Appliance, gardens: None) -> None:
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         await say(pilot, "gardens roses")

@@ -147,6 +147,7 @@ def test_titles_are_narrowed_as_one_types(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_one_source_only(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):

@@ -31,6 +31,7 @@ def test_what_is_said_about_filters(text: str, note: str) -> None:
     assert filter_note(text) == note
 
 
+@pytest.mark.slow
 def test_a_search_without_a_match_says_so_in_the_middle_with_its_filters(home: Path, tmp_path: Path) -> None:
     home = fill(home, tmp_path)
 

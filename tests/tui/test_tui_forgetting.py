@@ -79,6 +79,7 @@ def test_what_repeats_it_is_offered_first_and_goes_with_it(memory: Appliance, ta
     run(memory, (talk[0],), body)
 
 
+@pytest.mark.slow
 def test_one_of_what_repeats_it_can_be_chosen(memory: Appliance, talk: list[str]) -> None:
     answers = memory.sessions.create(title="Answers")
     ids = [answers.add("assistant", f"{word}: blue envelope under the stairs.").id for word in ("Saved", "Noted")]
@@ -147,6 +148,7 @@ def test_nothing_but_the_number_is_a_yes(memory: Appliance, talk: list[str], typ
     run(memory, (talk[0], talk[1]), body)
 
 
+@pytest.mark.slow
 def test_what_is_typed_is_looked_for_and_enter_leads_to_the_number(memory: Appliance, talk: list[str]) -> None:
     async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         await until(pilot, lambda: told(screen) == NOTHING_NAMED_HINT)
@@ -282,6 +284,7 @@ def test_what_came_in_since_the_look_is_asked_about_anew(
     run(memory, (session,), body)
 
 
+@pytest.mark.slow
 def test_an_error_is_said_and_it_can_be_tried_again(
     memory: Appliance, talk: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -337,6 +340,7 @@ def test_a_receipt_is_saved_for_its_owner_alone_and_copied(memory: Appliance, ta
     run(memory, (), body)
 
 
+@pytest.mark.slow
 def test_earlier_receipts_are_listed_with_their_proofs(memory: Appliance, talk: list[str]) -> None:
     receipt = memory.erasure.forget(memory.erasure.preview(talk[0]))
 
@@ -371,6 +375,7 @@ def test_a_message_that_would_go_can_be_read_first(
     run(memory, (talk[0],), body, (80, 24))
 
 
+@pytest.mark.slow
 def test_the_screen_below_is_told(memory: Appliance, talk: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[str] = []
     monkeypatch.setattr(SearchScreen, "on_memory_changed", lambda self, message: heard.append(message.kind))

@@ -104,6 +104,7 @@ def test_what_lands_in_the_inbox_is_read_and_listed_with_what_became_of_it(
     run(body())
 
 
+@pytest.mark.slow
 def test_what_another_program_imported_is_listed_with_what_it_gave_and_a_way_to_it(
     settled: Path, tmp_path: Path
 ) -> None:

@@ -285,6 +285,7 @@ def test_d_asks_for_the_marked_message_to_be_forgotten(
     run(memory, body)
 
 
+@pytest.mark.slow
 def test_what_changes_elsewhere_is_seen_and_each_view_keeps_its_place(memory: Appliance, talk: list[str]) -> None:
     async def body(pilot: Pilot[None], screen: MemoryScreen) -> None:
         id = await mark(pilot, screen, "lives in Lisbon")

@@ -333,6 +333,7 @@ def test_words_deep_in_a_megabyte_are_gone_to(deep: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_the_summary_leads_to_its_messages(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -396,6 +397,7 @@ def test_forget_asks_for_the_marked_message(filled: Path, monkeypatch: pytest.Mo
     run(body)
 
 
+@pytest.mark.slow
 def test_branches_and_what_they_left_are_gone_to(filled: Path) -> None:
     with Appliance.open(filled, embedder=HashEmbedder(), worker=False) as memory:
         sea = memory.sessions.get("sea")

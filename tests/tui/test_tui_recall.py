@@ -87,6 +87,7 @@ def test_filters_become_chips_complete_themselves_and_go(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_an_unfinished_filter_is_no_word_and_enter_finishes_it(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -105,6 +106,7 @@ def test_an_unfinished_filter_is_no_word_and_enter_finishes_it(filled: Path) -> 
     run(body)
 
 
+@pytest.mark.slow
 def test_what_is_typed_behind_a_filter_at_once_stays(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):

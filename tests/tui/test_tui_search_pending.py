@@ -54,6 +54,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     gate.opened.set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "position"),
     [(("enter",), 0), (("down", "enter"), 1), (("escape", "jj", "enter"), 2), (("escape", "G", "enter"), -1)],

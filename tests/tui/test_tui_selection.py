@@ -98,6 +98,7 @@ def test_a_selection_keeps_its_order_and_drops_what_is_gone() -> None:
     assert not len(selection) and selection.text == ""
 
 
+@pytest.mark.slow
 def test_space_and_shift_arrows_select_in_each_list_and_escape_clears(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):

@@ -274,6 +274,7 @@ def test_an_empty_home_says_how_to_begin(home: Path, size: tuple[int, int]) -> N
     run(body())
 
 
+@pytest.mark.slow
 def test_what_lies_on_this_machine_is_listed_and_read_by_one_key(home: Path, tmp_path: Path) -> None:
     projects = layouts.claude_code(tmp_path / "person")
 

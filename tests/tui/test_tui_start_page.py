@@ -99,6 +99,7 @@ async def select(pilot: Pilot[None], page: StartPagePanel, which: type, **attrib
     raise AssertionError(f"there is no {which.__name__} with {attributes}")
 
 
+@pytest.mark.slow
 def test_the_page_is_the_first_that_is_seen_and_typing_replaces_it(lively: Path) -> None:
     async def body() -> None:
         async with shown(lively, (80, 24)) as (app, pilot):

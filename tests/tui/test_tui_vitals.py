@@ -182,6 +182,7 @@ def test_a_theme_redraws_the_plots(filled: Path) -> None:
     run(body())
 
 
+@pytest.mark.slow
 def test_no_frame_waits_for_a_plot(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawing: list[threading.Thread] = []
 

@@ -16,6 +16,7 @@ from appliance.server.access.middleware import AccessMiddleware
 from appliance.server.access.tokens import Authenticator
 from appliance.server.http import openapi, problems, prometheus
 from appliance.server.http.idempotency import ResponseCache
+from appliance.server.http.mcp_mount import McpMount
 from appliance.server.http.routes import (
     discovery,
     events,
@@ -31,7 +32,6 @@ from appliance.server.http.routes import (
     sessions,
     summaries,
 )
-from appliance.server.mcp.streamable_http import build_application
 from appliance.server.openai_proxy import route as chat
 from appliance.server.rpc import server
 
@@ -83,7 +83,7 @@ def create_app(service: Service) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
     app.include_router(server.router(service))
-    app.router.routes.append(Route("/mcp", endpoint=_McpMount()))  # a Mount would redirect /mcp to /mcp/
+    app.router.routes.append(Route("/mcp", endpoint=_McpRoute()))  # a Mount would redirect /mcp to /mcp/
     problems.install(app, [route for router in ROUTERS for route in router.routes])
     app.add_middleware(AccessMiddleware, settings=service.settings, authenticator=Authenticator(service.home))
     app.add_middleware(QueryPriorityMiddleware, service=service)
@@ -95,8 +95,8 @@ def create_app(service: Service) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     anyio.to_thread.current_default_thread_limiter().total_tokens = MAX_WORKER_THREADS
-    app.state.mcp = build_application(app.state.service)  # a new one for each run of the application
-    async with app.state.mcp.lifespan():
+    app.state.mcp = McpMount(app.state.service)  # a new one for each run of the application
+    async with app.state.mcp.running():
         yield
 
 
@@ -115,6 +115,6 @@ class QueryPriorityMiddleware:
             await self._app(scope, receive, send)
 
 
-class _McpMount:
+class _McpRoute:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await scope["app"].state.mcp.app(scope, receive, send)
+        await scope["app"].state.mcp(scope, receive, send)
