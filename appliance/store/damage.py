@@ -9,6 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
@@ -196,26 +197,45 @@ class TableScan:
         return sorted([*self._too_large, *(self._left or ())])
 
 
+_LARGE_TABLES = (
+    "message_fts_docsize",
+    "message_fts_data",
+    "message_digest",
+    "chunk",
+    "embedding",
+    "session",
+    "message",
+)
 _UNFINISHED = "unfinished"
 _STEPS_BETWEEN_LOOKS = 1_000
 """Steps of SQLite between two looks at the clock."""
 
 
 def _names_with_pages(db: sqlite3.Connection) -> list[str]:
-    """The tables of the program, and those in which the full text is kept."""
+    """The tables of the program, and those in which the full text is kept; those that grow largest last."""
     rows = db.execute("PRAGMA main.table_list").fetchall()
-    return sorted(name for _, name, kind, *_ in rows if kind in ("table", "shadow") and not name.startswith("sqlite_"))
+    names = (name for _, name, kind, *_ in rows if kind in ("table", "shadow") and not name.startswith("sqlite_"))
+    return sorted(names, key=lambda name: (_LARGE_TABLES.index(name) if name in _LARGE_TABLES else -1, name))
 
 
 def _damage_of_pages(db: sqlite3.Connection, table: str, deadline: float) -> str:
-    """What is wrong with the pages of a table and its indexes; "" if nothing, ``_UNFINISHED`` if it takes too long."""
-    db.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_LOOKS)
+    """What is wrong with the pages of a table and its indexes; "" if nothing, ``_UNFINISHED`` if it takes too long.
+
+    Raises:
+        StoreError: The database is closed, or the disk can't be read.
+    """
     try:
+        db.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_LOOKS)
         (answer,) = db.execute(f"PRAGMA main.quick_check('{table}')").fetchone()
-    except (sqlite3.Error, StoreError) as error:
-        return _UNFINISHED if time.monotonic() > deadline else str(error.args[0]).rstrip(".")
+    except StoreCorrupt as error:
+        return str(error.args[0]).rstrip(".")
+    except StoreError:
+        if time.monotonic() <= deadline:
+            raise
+        return _UNFINISHED
     finally:
-        db.set_progress_handler(None, 0)
+        with suppress(sqlite3.ProgrammingError):  # the memory was closed meanwhile
+            db.set_progress_handler(None, 0)
     return "" if answer == "ok" else str(answer).splitlines()[-1]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from appliance import Appliance
 from appliance.errors import IncompleteExport, StoreCorrupt
+from appliance.store import damage
 from appliance.store.damage import TableScan
 from appliance_models import HashEmbedder
 from tests.damages import break_text, overwrite_page, pages_of, root_page
@@ -181,12 +182,18 @@ def test_a_status_looks_at_the_pages_of_all_tables(large: Path, name: str) -> No
             assert memory.status()["health"] == "ok"
 
 
-def test_tables_that_take_too_long_are_said_to_be_unchecked(large: Path) -> None:
+def test_tables_that_take_too_long_are_said_to_be_unchecked(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     overwrite_page(large, pages_of(large, "sqlite_autoindex_message_1")[0])
     with open_memory(large) as memory:
         db, scan = engine_of(memory)._database.read(), TableScan()
         assert scan.run(db, 0.0) == [] and "message" in scan.unchecked
         assert [row.where for row in scan.run(db, 60.0)] == ["table message"] and scan.unchecked == []
+        monkeypatch.setattr(damage, "_STEPS_BETWEEN_LOOKS", 1)
+        monkeypatch.setattr(damage.time, "monotonic", iter(range(1_000_000)).__next__)
+        scan = TableScan()
+        assert scan.run(db, 2) == [] and "chunk" in scan.unchecked
+        monkeypatch.undo()
+        assert memory.status()["unchecked_tables"] == []
 
 
 @pytest.mark.parametrize("create", [True, False])
