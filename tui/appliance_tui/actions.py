@@ -124,7 +124,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("conversations.title", "slash", "title", "Titles", "Filter by words in the title."),
     Action("conversations.sort", "s", "sort", "Sort", "Sort by last message, start, title, length or importance."),
     Action("conversations.reverse", "S", "reverse", "Reverse", "Reverse the order.", False),
-    Action("conversations.source", "f", "source", "Source", "Filter by source."),
+    Action("conversations.source", "f", "source", "Source", "Filter by source or tag; or list those of tools too."),
     Action("conversations.pinned", "P", "pinned", "Pinned", "Show only pinned conversations, or all."),
     Action("conversations.clear", "X,escape", "clear", "All", "Clear all filters.", False),
     Action("conversations.pin", "p", "pin", "Pin", "Pin or unpin the conversation."),

@@ -207,7 +207,7 @@ class SearchScreen(SelectingScreen):
     def _why_no_hits(self, results: SearchResults) -> str:
         reason = f"{results.total_text()} for “{one_line(results.spec.query.strip())}”."
         if not results.spec.query.strip():
-            reason = "No message passes the filters."
+            reason = "No messages match the filters."
         if not self.search_filters:
             return reason
         names = self.appliance.names_by_id
