@@ -37,7 +37,8 @@ from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
 from appliance.settings import Settings
 from appliance.store import conversation_time, digests, generations, messages, sessions, variants, versions
-from appliance.store.damage import MessageScan, TableScan, damage_behind
+from appliance.store.damage import damage_behind
+from appliance.store.damage_scans import DamageScans
 from appliance.store.lock import OwnerLock
 from appliance.store.room import file_errors
 from appliance.types import (
@@ -90,11 +91,7 @@ class Engine:
         self._database = open_database(home, worker=worker)
         worker = worker and not self._database.is_read_only
         apply_default_ttl(self._database, settings.session.ttl)
-        self.recorder, self.admission, self._damage_scans = (
-            models.metrics,
-            AdmissionControl(),
-            (MessageScan(), TableScan()),
-        )
+        self.recorder, self.admission, self._damage_scans = models.metrics, AdmissionControl(), DamageScans()
         self.events = EventBus(self.recorder.count_event)
         self._index_service = IndexService(
             home, settings, self._database, self.admission, self.recorder, self.events.publish, models

@@ -15,7 +15,7 @@ from appliance.paths import Home
 from appliance.runtime.metrics import Metrics
 from appliance.settings import Settings
 from appliance.store import generation_states
-from appliance.store.damage import MessageScan, TableScan
+from appliance.store.damage_scans import DamageScans
 from appliance.store.database import Database
 from appliance.types import IndexStatus
 
@@ -29,10 +29,7 @@ CHUNK_SCAN_SECONDS = 0.5
 """How long a status looks for messages that would be split otherwise now, once the settings of chunks have changed."""
 
 DAMAGE_SCAN_SECONDS = 0.5
-"""How long a status looks for damaged messages: some 100,000, and each only once in the life of a process."""
-
-PAGE_SCAN_SECONDS = 0.5
-"""The same for damaged pages of the database: some 50 MB."""
+"""Seconds for which a status goes on with each scan for damage: some 50,000 messages, and the tables of as many."""
 
 
 def home_status(
@@ -44,7 +41,7 @@ def home_status(
     facts: FactExtractionJob,
     indexing_error: Exception | None,
     metrics: Metrics,
-    scans: tuple[MessageScan, TableScan],
+    scans: DamageScans,
     index: IndexStatus,
     index_service: IndexService,
 ) -> dict[str, Any]:
@@ -54,8 +51,7 @@ def home_status(
     summary_state, fact_state = summaries.state(r.SummaryStateRequest()), facts.state()
     generation = generation_states.active(database.read())
     network = embedding_api.network_status(home, settings, generation.model if generation else configured_model)
-    messages, tables = scans
-    damaged = messages.run(database.read(), DAMAGE_SCAN_SECONDS) + tables.run(database.read(), PAGE_SCAN_SECONDS)
+    damaged = scans.run(database.read(), DAMAGE_SCAN_SECONDS)
     trouble = network["api"]["trouble"] if network["api"] else ""
     found = status(
         home, database.read(), configured_model, indexing_error, metrics, damaged, index, trouble,
@@ -65,7 +61,7 @@ def home_status(
     queues = {**found["queues"], "sessions": summary_state["due"], "facts": fact_state["due"]}
     queues["summaries_lag_seconds"] = round(summaries.lag(), 3)
     found["chunked_otherwise"] = otherwise and asdict(otherwise)
-    found["unchecked_tables"] = tables.unchecked
+    found["unchecked_tables"] = scans.unchecked
     return {**found, **network, "queues": queues, "summaries": summary_state, "facts": fact_state}
 
 
