@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from appliance import Appliance
+from appliance.context import render
 from appliance.server.access.grants import OWNER, Grant, Service
 from appliance.server.openai_proxy.route import router
 from appliance_models import HashEmbedder
@@ -30,6 +31,7 @@ TOKENS = {
     "ben": Grant("ben", "ben", ""),
     "work": Grant("work", "ana", "work"),
     "reader": Grant("reader", "ana", "", read_only=True),
+    "webui": Grant("webui", "webui", "", any_user=True),
 }
 
 Answer = Callable[[dict[str, Any]], "str | Response"]
@@ -46,9 +48,16 @@ class Model:
     heads: list[dict[str, str]] = field(default_factory=list)
     gate: threading.Event = field(default_factory=threading.Event)
 
-    def system(self, at: int = -1) -> str:
-        """All system messages of a request."""
-        return "\n".join(one["content"] for one in self.asked[at]["messages"] if one["role"] == "system")
+    def told(self, at: int = -1) -> str:
+        """The memories that a request was given."""
+        return told(self.asked[at])
+
+
+def told(body: dict[str, Any]) -> str:
+    """The memories that a request has before the words of the user's latest message."""
+    texts = [one["content"] for one in body["messages"] if one["role"] == "user" and isinstance(one["content"], str)]
+    memories, mark, _ = (texts or [""])[-1].partition(render.MESSAGE)
+    return memories if mark else ""
 
 
 @contextmanager

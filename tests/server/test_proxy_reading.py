@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
+from appliance.context import render
 from appliance.errors import UsageError
 from appliance.server.openai_proxy import turns as chat
 from appliance.server.openai_proxy.route import router
@@ -127,9 +128,20 @@ def test_turns_of_every_kind() -> None:
 def test_what_is_known_stands_behind_the_clients_own_instructions() -> None:
     for roles, place in ((["user"], 0), (["system", "user"], 1), (["system", "developer", "user", "system"], 2)):
         asked = request(*({"role": role, "content": role} for role in roles))
-        sent = json.loads(asked.body("known"))["messages"]
+        sent = json.loads(asked.body("known", "system"))["messages"]
         assert sent.pop(place) == {"role": "system", "content": "known"}
         assert [one["role"] for one in sent] == roles
+        sent = json.loads(asked.body("known\n"))["messages"]
+        assert sent[roles.index("user")]["content"] == f"known\n{render.MESSAGE}user"
+        assert [one["role"] for one in sent] == roles
+
+
+def test_memories_stand_before_the_latest_message_of_the_user_that_has_words_or_parts() -> None:
+    latest = {"role": "user", "content": [{"type": "text", "text": "b"}], "name": "Ana"}
+    asked = request({"role": "user", "content": "a"}, latest, {"role": "assistant", "content": "c"})
+    sent = json.loads(asked.body("known\n"))["messages"]
+    assert sent[0] == {"role": "user", "content": "a"}
+    assert sent[1] == {**latest, "content": [{"type": "text", "text": f"known\n{render.MESSAGE}"}, *latest["content"]]}
 
 
 @pytest.mark.parametrize("text", ["\\ud800", "\\udfff a", "a \\ud83d"])

@@ -459,7 +459,7 @@ def _message_part(message: Message, info: SessionInfo, start: int, limit: int) -
         attachments=names[:MAX_ATTACHMENT_NAMES],
     )
     overhead = max(pagination.json_length(empty_part), len(rendering.render_part(empty_part)))
-    end = pagination.find_page_end(message.text, start, max(limit - overhead, 1), render.escape)
+    end = pagination.find_page_end(message.text, start, max(limit - overhead, 1), render.escape_block)
     return msgspec.structs.replace(empty_part, text=message.text[start:end], end=end)
 
 

@@ -77,7 +77,7 @@ def render_part(message_part: results.MessagePart) -> str:
     who = render.single_line(message_part.who, render.MAX_NAME_CHARACTERS)
     when = _when(message_part)
     heading = f"[{message_part.id} {who}, {when}, {message_part.session}{title}{range_text}{names}]"
-    return f"{heading}\n{render.escape(message_part.text)}"
+    return f"{heading}\n{render.escape_block(message_part.text)}"
 
 
 def render_span(span: results.TimelineSpan) -> str:

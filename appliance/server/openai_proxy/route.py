@@ -1,8 +1,8 @@
 """``/v1/chat/completions`` as OpenAI has it, with memory: any chat client points here, and the model at
 ``llm.base_url`` answers.
 
-``complete`` reads top to bottom: read the request → build the context → store new turns → forward → pass the
-answer through and store it. docs/proxy.md describes the headers.
+``complete`` reads top to bottom: read the request → tell a task of the front end → build the context → store new turns
+→ forward → pass the answer through and store it. docs/proxy.md describes the headers.
 """
 
 from __future__ import annotations
@@ -14,42 +14,30 @@ from typing import TYPE_CHECKING
 import anyio
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
-from appliance.errors import ApplianceError, EndpointError, NotFound, UsageError
-from appliance.server.openai_proxy import openapi, turns, upstream
-from appliance.server.openai_proxy.threads import BranchPoint, ConversationOwner, ThreadMatcher
+from appliance.errors import ApplianceError, NotFound
+from appliance.server.openai_proxy import errors, openapi, turns, upstream
+from appliance.server.openai_proxy import options as memory_options
+from appliance.server.openai_proxy.options import MemoryOptions
+from appliance.server.openai_proxy.threads import BranchPoint, ThreadMatcher
 from appliance.server.openai_proxy.upstream import Upstream
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from appliance.client import Appliance
-    from appliance.server.access.grants import Grant, Service
+    from appliance.server.access.grants import Service
     from appliance.types import Context
 
 MAX_HEADER_IDS = 200
 """Message ids in a header; proxies and clients reject very long headers."""
-
-MAX_BUDGET_DIGITS = 9
-"""Digits of a budget: no model reads a billion tokens."""
 
 MAX_QUERY_CHARACTERS = 4_000
 """Characters of a turn that are searched for. A longer turn contains pasted text, and the question stands before or
 after it."""
 
 router = APIRouter(tags=["chat"])
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryOptions:
-    """A request's use of the memory: whether it reads and writes, the session's name, and the budget in tokens."""
-
-    owner: ConversationOwner
-    reads: bool
-    writes: bool
-    name: str | None
-    budget: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +76,7 @@ async def models(request: Request) -> Response:
     try:
         answer = await _upstream(service).get("/models")
     except ApplianceError as error:
-        return _error_response(error)
+        return errors.response(error)
     return Response(answer.body, answer.status, answer.headers)
 
 
@@ -99,24 +87,25 @@ async def models(request: Request) -> Response:
     openapi_extra=openapi.CHAT_OPENAPI_EXTRA,
 )
 async def complete(request: Request) -> Response:
-    """OpenAI's chat completion, by the configured model. What the memory knows is added as a system message, and what
-    is said is stored; ``X-Memory``, ``X-Memory-Session`` and ``X-Memory-Budget`` say otherwise."""
+    """OpenAI's chat completion, by the configured model. What the memory knows is added to the user's latest message,
+    and what is said is stored; ``X-Memory``, ``X-Memory-Session`` and ``X-Memory-Budget`` say otherwise. A front end's
+    own prompts, such as one for a title, pass through."""
     service: Service = request.app.state.service
     injected = InjectedMemory()
     try:
-        model = _upstream(service)
-        options = read_memory_options(request.headers, request.state.grant, service.memory.settings.proxy.budget)
+        model, settings = _upstream(service), service.memory.settings.proxy
         body = await _read_body(request, service.settings.body)
         matcher = _thread_matcher(request)
         chat_request = turns.read(body)
+        options = memory_options.read(request.headers, request.state.grant, settings, chat_request.shape)
         if options.reads or options.writes:
             injected = await run_in_threadpool(recall_and_store, service.memory, matcher, options, chat_request)
-            body = chat_request.body(injected.knowledge) if injected.knowledge else body
+            body = chat_request.body(injected.knowledge, settings.role) if injected.knowledge else body
         response = await model.post("/chat/completions", body)
     except ApplianceError as error:
-        return _error_response(error, injected.headers())
+        return errors.response(error, injected.headers())
     answer_store = AnswerStore(matcher, injected.place if options.writes else None)
-    headers = {**response.headers, **injected.headers()}
+    headers = {**response.headers, **injected.headers(), **options.headers()}
     if response.is_stream:
         return PassThroughStream(response, answer_store, headers, service.settings.body)
     try:
@@ -124,29 +113,8 @@ async def complete(request: Request) -> Response:
         if answer.status == 200:
             await answer_store.store(turns.completion_turns(answer.body))
     except ApplianceError as error:
-        return _error_response(error, injected.headers())
+        return errors.response(error, injected.headers())
     return Response(answer.body, answer.status, headers)
-
-
-def read_memory_options(headers: Mapping[str, str], grant: Grant, budget: int) -> MemoryOptions:
-    """
-    Raises:
-        UsageError: A header is invalid.
-    """
-    mode = headers.get("X-Memory", "on").strip()
-    if mode not in ("on", "off", "read", "write"):
-        raise UsageError(f"X-Memory must be on, off, read or write, not {mode!r}.")
-    budget_text = headers.get("X-Memory-Budget", str(budget)).strip()
-    if not (budget_text.isascii() and budget_text.isdigit() and len(budget_text) <= MAX_BUDGET_DIGITS):
-        raise UsageError(f"X-Memory-Budget must be a number of tokens, not {budget_text!r}.")
-    tokens = int(budget_text)
-    return MemoryOptions(
-        owner=ConversationOwner(grant.user_id, grant.namespace or ""),
-        reads=mode in ("on", "read") and tokens > 0,
-        writes=mode in ("on", "write") and not grant.read_only,
-        name=headers.get("X-Memory-Session", "").strip() or None,
-        budget=tokens,
-    )
 
 
 def recall_and_store(
@@ -162,14 +130,14 @@ def recall_and_store(
         StoreError: The turns can't be stored.
     """
     place = matcher.find(options.owner, options.name, chat_request.turns, chat_request.system)
-    injected = InjectedMemory(place)
+    injected = InjectedMemory(place, notes=options.notes)
     if options.reads and chat_request.latest_user_text.strip():
         try:
             injected = replace(injected, context=_context(memory, options, chat_request, place))
         except ApplianceError as error:
-            injected = replace(injected, notes=(f"No memory was added: {error}",))
+            injected = replace(injected, notes=(*options.notes, f"No memory was added: {error}"))
         if injected.context is not None:
-            injected = replace(injected, notes=injected.context.notes)
+            injected = replace(injected, notes=(*options.notes, *injected.context.notes))
     if options.writes and chat_request.turns:
         injected = replace(
             injected, place=matcher.store(options.owner, options.name, chat_request.turns, chat_request.system)
@@ -244,7 +212,7 @@ class PassThroughStream(StreamingResponse):
                 yield chunk
             await self._store()  # first, so that a client finds the answer once the stream ends
         except ApplianceError as error:
-            yield b"data: " + bytes(_error_response(error).body) + b"\n\n"
+            yield b"data: " + bytes(errors.response(error).body) + b"\n\n"
 
     async def _store(self) -> None:
         if not self._is_stored and self.status_code == 200:
@@ -291,33 +259,10 @@ async def _read_body(request: Request, max_bytes: int) -> bytes:
     async for chunk in request.stream():
         body += chunk
         if len(body) > max_bytes:
-            raise ChatTooLarge(f"The request has more than {max_bytes:,} bytes.", hint="server.body sets the limit.")
+            raise errors.ChatTooLarge(
+                f"The request has more than {max_bytes:,} bytes.", hint="server.body sets the limit."
+            )
     return bytes(body)
-
-
-class ChatTooLarge(UsageError):
-    """The request is larger than the limit."""
-
-
-def _error_response(error: ApplianceError, headers: Mapping[str, str] | None = None) -> Response:
-    """An error in OpenAI's shape, which its clients print."""
-    status, code = next((status, code) for kind, status, code in ERROR_STATUSES if isinstance(error, kind))
-    message = f"{error} {error.hint}" if error.hint else str(error)
-    kind = "invalid_request_error" if status < 500 else "api_error"
-    details = {"message": message, "type": kind, "param": None, "code": code}
-    return JSONResponse({"error": details}, status, headers)
-
-
-ERROR_STATUSES: tuple[tuple[type[ApplianceError], int, str], ...] = (
-    (upstream.UpstreamNotConfigured, 503, "model_not_configured"),
-    (upstream.UpstreamTimeout, 504, "model_timeout"),
-    (EndpointError, 502, "model_unreachable"),
-    (ChatTooLarge, 413, "request_too_large"),
-    (UsageError, 400, "invalid_request"),
-    (NotFound, 404, "not_found"),
-    (ApplianceError, 503, "memory_unavailable"),
-)
-"""The status and code of an error: the first class that matches."""
 
 
 def _header_text(text: str) -> str:

@@ -12,14 +12,17 @@ from typing import Any
 
 import msgspec
 
+from appliance.context import render
 from appliance.errors import UsageError
+from appliance.server.openai_proxy.tasks import TaskShape
 from appliance.types import Role
+from appliance.types.reasoning import without_reasoning
 
 PLACEHOLDER_TEXT = "(no text)"
 """The text of a turn without words (a picture), which is stored as hidden: every message needs a text."""
 
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
-"""Reasoning that some models write before the answer; many clients remove it from what they send back."""
+"""Reasoning in turns that were stored with it; many clients remove it from what they send back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class ChatTurn:
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
     """A request: its raw fields and messages, and the turns of user, assistant and tools in them. ``system`` is
-    the text of the system messages."""
+    the text of the system messages, ``shape`` what tells a task of the front end from what a person says."""
 
     fields: Mapping[str, msgspec.Raw]
     messages: Sequence[msgspec.Raw]
@@ -56,12 +59,32 @@ class ChatRequest:
     system: str
     latest_user_text: str
     leading_system_count: int
+    latest_user_index: int | None
+    shape: TaskShape
 
-    def body(self, knowledge: str) -> bytes:
-        """The body to forward: ``knowledge`` is added as a system message after the client's leading ones."""
-        added = msgspec.Raw(msgspec.json.encode({"role": "system", "content": knowledge}))
-        messages = [*self.messages[: self.leading_system_count], added, *self.messages[self.leading_system_count :]]
+    def body(self, knowledge: str, role: str = "user") -> bytes:
+        """The body to forward: with ``knowledge`` before the words of the user's latest message, or in a message of its
+        own with another ``role``, after the client's leading instructions."""
+        messages = list(self.messages)
+        if role == "user" and self.latest_user_index is not None:
+            latest = messages[self.latest_user_index]
+            messages[self.latest_user_index] = _with_text_before(latest, f"{knowledge}{render.MESSAGE}")
+        elif role != "user":
+            messages.insert(self.leading_system_count, _raw({"role": role, "content": knowledge}))
         return msgspec.json.encode({**self.fields, "messages": messages})
+
+
+def _raw(value: object) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode(value))
+
+
+def _with_text_before(message: msgspec.Raw, text: str) -> msgspec.Raw:
+    """A message with a text before its content. Its other fields stay as they are."""
+    fields = msgspec.json.decode(message, type=dict[str, msgspec.Raw])
+    content = msgspec.json.decode(fields["content"], type=str | list[msgspec.Raw])
+    is_text = isinstance(content, str)
+    added = _raw(text + content) if is_text else _raw([{"type": "text", "text": text}, *content])
+    return _raw({**fields, "content": added})
 
 
 def read(body: bytes) -> ChatRequest:
@@ -83,15 +106,17 @@ def read(body: bytes) -> ChatRequest:
     roles = [str(message.get("role")) for message in messages]
     leading = next((index for index, role in enumerate(roles) if role not in _SYSTEM), len(roles))
     texts = [_text(message.get("content")) for message in messages]
+    system = "\n".join(text for text, role in zip(texts, roles, strict=True) if role in _SYSTEM)
+    user_index = next((index for index in reversed(range(len(roles))) if roles[index] == "user"), None)
     return ChatRequest(
         fields=fields,
         messages=raw,
         turns=[turn for message in messages for turn in _turns(message)],
-        system="\n".join(text for text, role in zip(texts, roles, strict=True) if role in _SYSTEM),
-        latest_user_text=next(
-            (text for text, role in zip(texts[::-1], roles[::-1], strict=True) if role == "user"), ""
-        ),
+        system=system,
+        latest_user_text="" if user_index is None else texts[user_index],
         leading_system_count=leading,
+        latest_user_index=user_index,
+        shape=TaskShape(system, next(iter(texts[-1:]), ""), "assistant" in roles),
     )
 
 
@@ -120,7 +145,7 @@ def _turns(message: Mapping[str, Any]) -> Iterator[ChatTurn]:
             elif content:
                 yield ChatTurn("user", PLACEHOLDER_TEXT, author, has_no_text=True)
         case "assistant":
-            answer_text = text if text.strip() else _text(message.get("refusal"))
+            answer_text = without_reasoning(text) if text.strip() else _text(message.get("refusal"))
             if normalize(answer_text):
                 yield ChatTurn("assistant", answer_text, author)
             calls = _calls(message)
