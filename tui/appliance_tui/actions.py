@@ -197,6 +197,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("why.close", "escape,w,q", "dismiss", "Close", "Back to the results."),
     Action("inbox.retry", "enter", "retry", "Retry", "Import the file again; known messages are skipped."),
     Action("inbox.retry_all", "R", "retry_all", "Retry all", "Import all failed and partly read files again.", False),
+    Action("inbox.resume", "r", "resume", "Resume", "Read the rest of the imports that were broken off."),
+    Action("inbox.give_up", "X", "give_up", "Give up", "Leave a stopped import as it is; what was read stays.", False),
     Action("inbox.contents", "i", "contents", "Contents", "What the file gave: choose a conversation to read."),
     Action("inbox.add", "a", "add", "Add", "Import a file or folder by its path."),
     Action("inbox.filter", "slash", "filter", "Filter", "Filter by words of the path or the reason."),
