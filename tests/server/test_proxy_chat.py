@@ -153,7 +153,7 @@ def test_our_token_stays_here_and_the_models_key_goes_there(home: Path) -> None:
 
 def test_models_are_those_of_the_endpoint(home: Path) -> None:
     with model(quoting) as tiny, proxy(home, tiny.base_url) as there:
-        assert [one.id for one in there.client().models.list()] == ["tiny"]
+        assert [one.id for one in there.client().models.list()] == ["tiny", "hub/large:7b"]
         assert tiny.heads[-1]["authorization"] == "Bearer s3cret"
 
 

@@ -154,7 +154,8 @@ def test_the_openapi_document_has_what_is_ours() -> None:
     app = FastAPI()
     app.include_router(router)
     said = app.openapi()["paths"]["/v1/chat/completions"]["post"]
-    assert [one["name"] for one in said["parameters"]] == ["X-Memory", "X-Memory-Session", "X-Memory-Budget"]
+    names = ["X-Memory", "X-Memory-Session", "X-Memory-Budget", "X-Memory-User", "X-Memory-Task"]
+    assert [one["name"] for one in said["parameters"]] == names
     assert said["requestBody"]["required"] and "text/event-stream" in said["responses"]["200"]["content"]
     for status in ("400", "404", "413", "502", "503", "504", "default"):
         assert said["responses"][status]["description"]

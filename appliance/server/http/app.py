@@ -32,6 +32,7 @@ from appliance.server.http.routes import (
     sessions,
     summaries,
 )
+from appliance.server.openai_proxy import models
 from appliance.server.openai_proxy import route as chat
 from appliance.server.rpc import server
 
@@ -51,6 +52,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     health.router,
     prometheus.router,
     chat.router,
+    models.router,
 )
 
 QUERY_PATHS = frozenset({"/v1/search", "/v1/context", "/local/requests/search", "/local/requests/context"})

@@ -1,15 +1,15 @@
-"""``/v1/chat/completions`` as OpenAI has it, with memory: any chat client points here, and the model at
-``llm.base_url`` answers.
+"""``/v1/chat/completions`` and ``/v1/responses`` as OpenAI has them, with memory: any chat client points here, and the
+model at ``llm.base_url`` answers.
 
-``complete`` reads top to bottom: read the request → tell a task of the front end → build the context → store new turns
-→ forward → pass the answer through and store it. docs/proxy.md describes the headers.
+``answer_with_memory`` reads top to bottom: read the request → tell a task of the front end → build the context → store
+new turns → forward → pass the answer through and store it. docs/proxy.md describes the headers.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 from fastapi import APIRouter, Request
@@ -17,9 +17,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from appliance.errors import ApplianceError, NotFound
-from appliance.server.openai_proxy import errors, openapi, turns, upstream
+from appliance.server.openai_proxy import errors, openapi, responses, turns, upstream
 from appliance.server.openai_proxy import options as memory_options
 from appliance.server.openai_proxy.options import MemoryOptions
+from appliance.server.openai_proxy.tasks import TaskShape
 from appliance.server.openai_proxy.threads import BranchPoint, ThreadMatcher
 from appliance.server.openai_proxy.upstream import Upstream
 
@@ -67,58 +68,115 @@ class InjectedMemory:
         return {name: _header_text(text) for name, text in values.items() if text}
 
 
-@router.get(
-    "/v1/models", summary="The models of the endpoint that chats are forwarded to", responses=openapi.MODELS_RESPONSES
-)
-async def models(request: Request) -> Response:
-    """As the endpoint lists them."""
-    service: Service = request.app.state.service
-    try:
-        answer = await _upstream(service).get("/models")
-    except ApplianceError as error:
-        return errors.response(error)
-    return Response(answer.body, answer.status, answer.headers)
+class ConversationRequest(Protocol):
+    """What the memory needs of a request, whichever API it belongs to; see ``turns.ChatRequest``."""
+
+    @property
+    def turns(self) -> Sequence[turns.ChatTurn]: ...
+    @property
+    def system(self) -> str: ...
+    @property
+    def latest_user_text(self) -> str: ...
+    @property
+    def shape(self) -> TaskShape: ...
+    @property
+    def previous_answer(self) -> str | None: ...
+    def body(self, knowledge: str, role: str) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """An API that the model's endpoint speaks: its path, its requests and its answers."""
+
+    path: str
+    read: Callable[[bytes], ConversationRequest]
+    answer_turns: Callable[[bytes], list[turns.ChatTurn]]
+    assembler: Callable[[int], turns.EventStreamReader]
+
+
+CHAT = Dialect("/chat/completions", turns.read, turns.completion_turns, turns.StreamAssembler)
+RESPONSES = Dialect("/responses", responses.read, responses.answer_turns, responses.ResponseAssembler)
 
 
 @router.post(
     "/v1/chat/completions",
     summary="A chat completion with memory",
     responses=openapi.CHAT_RESPONSES,
-    openapi_extra=openapi.CHAT_OPENAPI_EXTRA,
+    openapi_extra=openapi.openapi_extra({"messages": {"type": "array", "items": {"type": "object"}}}, "messages"),
 )
 async def complete(request: Request) -> Response:
     """OpenAI's chat completion, by the configured model. What the memory knows is added to the user's latest message,
     and what is said is stored; ``X-Memory``, ``X-Memory-Session`` and ``X-Memory-Budget`` say otherwise. A front end's
     own prompts, such as one for a title, pass through."""
+    return await answer_with_memory(request, CHAT)
+
+
+@router.post(
+    "/v1/responses",
+    summary="A response with memory",
+    responses=openapi.CHAT_RESPONSES,
+    openapi_extra=openapi.openapi_extra(
+        {"input": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}]}}
+    ),
+)
+async def respond(request: Request) -> Response:
+    """OpenAI's Responses API, by the configured model, with memory as in a chat completion. A request with
+    ``previous_response_id`` goes on in the session of that response."""
+    return await answer_with_memory(request, RESPONSES)
+
+
+@router.post(
+    "/v1/completions",
+    summary="A completion of a text, without memory",
+    responses=openapi.CHAT_RESPONSES,
+    openapi_extra=openapi.plain_extra({"prompt": {}}),
+)
+async def complete_text(request: Request) -> Response:
+    """OpenAI's completion of a text, by the configured model. A text has no turns: it passes through untouched, and
+    nothing of it is stored."""
+    service: Service = request.app.state.service
+    try:
+        body = await read_body(request, service.settings.body)
+        response = await configured_upstream(service).post("/completions", body)
+        if response.is_stream:
+            return PassThroughStream(response, None, response.headers, turns.StreamAssembler(0))
+        answer = await response.read_all(service.settings.body)
+    except ApplianceError as error:
+        return errors.response(error)
+    return Response(answer.body, answer.status, answer.headers)
+
+
+async def answer_with_memory(request: Request, dialect: Dialect) -> Response:
+    """The model's answer to a request, which memories were added to."""
     service: Service = request.app.state.service
     injected = InjectedMemory()
     try:
-        model, settings = _upstream(service), service.memory.settings.proxy
-        body = await _read_body(request, service.settings.body)
+        model, settings = configured_upstream(service), service.memory.settings.proxy
+        body = await read_body(request, service.settings.body)
         matcher = _thread_matcher(request)
-        chat_request = turns.read(body)
-        options = memory_options.read(request.headers, request.state.grant, settings, chat_request.shape)
+        asked = dialect.read(body)
+        options = memory_options.read(request.headers, request.state.grant, settings, asked.shape)
         if options.reads or options.writes:
-            injected = await run_in_threadpool(recall_and_store, service.memory, matcher, options, chat_request)
-            body = chat_request.body(injected.knowledge, settings.role) if injected.knowledge else body
-        response = await model.post("/chat/completions", body)
+            injected = await run_in_threadpool(recall_and_store, service.memory, matcher, options, asked)
+            body = asked.body(injected.knowledge, settings.role) if injected.knowledge else body
+        response = await model.post(dialect.path, body)
     except ApplianceError as error:
         return errors.response(error, injected.headers())
     answer_store = AnswerStore(matcher, injected.place if options.writes else None)
     headers = {**response.headers, **injected.headers(), **options.headers()}
     if response.is_stream:
-        return PassThroughStream(response, answer_store, headers, service.settings.body)
+        return PassThroughStream(response, answer_store, headers, dialect.assembler(service.settings.body))
     try:
         answer = await response.read_all(service.settings.body)
         if answer.status == 200:
-            await answer_store.store(turns.completion_turns(answer.body))
+            await answer_store.store(dialect.answer_turns(answer.body))
     except ApplianceError as error:
         return errors.response(error, injected.headers())
     return Response(answer.body, answer.status, headers)
 
 
 def recall_and_store(
-    memory: Appliance, matcher: ThreadMatcher, options: MemoryOptions, chat_request: turns.ChatRequest
+    memory: Appliance, matcher: ThreadMatcher, options: MemoryOptions, asked: ConversationRequest
 ) -> InjectedMemory:
     """Build the context of a request, then store its new turns. Blocks.
 
@@ -129,36 +187,36 @@ def recall_and_store(
         NotFound, UsageError: There is no such session, or the name is invalid.
         StoreError: The turns can't be stored.
     """
-    place = matcher.find(options.owner, options.name, chat_request.turns, chat_request.system)
+    if options.name is None and asked.previous_answer is not None:
+        options = replace(options, name=matcher.session_of_answer(asked.previous_answer, options.owner))
+    place = matcher.find(options.owner, options.name, asked.turns, asked.system)
     injected = InjectedMemory(place, notes=options.notes)
-    if options.reads and chat_request.latest_user_text.strip():
+    if options.reads and asked.latest_user_text.strip():
         try:
-            injected = replace(injected, context=_context(memory, options, chat_request, place))
+            injected = replace(injected, context=_context(memory, options, asked, place))
         except ApplianceError as error:
             injected = replace(injected, notes=(*options.notes, f"No memory was added: {error}"))
         if injected.context is not None:
             injected = replace(injected, notes=(*options.notes, *injected.context.notes))
-    if options.writes and chat_request.turns:
-        injected = replace(
-            injected, place=matcher.store(options.owner, options.name, chat_request.turns, chat_request.system)
-        )
+    if options.writes and asked.turns:
+        injected = replace(injected, place=matcher.store(options.owner, options.name, asked.turns, asked.system))
     return injected
 
 
 def _context(
-    memory: Appliance, options: MemoryOptions, chat_request: turns.ChatRequest, place: BranchPoint | None
+    memory: Appliance, options: MemoryOptions, asked: ConversationRequest, place: BranchPoint | None
 ) -> Context:
     """The context of the user's latest turn, without the turns in the request, and without a summary of the session
     unless the request omits earlier turns."""
     shares = {"recent": 0.0} if place is not None and place.omitted else {"recent": 0.0, "summary": 0.0}
     return memory.context(
-        search_query(chat_request.latest_user_text),
+        search_query(asked.latest_user_text),
         session_id=place.session_id if place is not None else None,
         user_id=options.owner.user_id,
         namespace=options.owner.namespace,
         budget=options.budget,
         shares=shares,
-        leave_out=[turn.text for turn in chat_request.turns],
+        leave_out=[turn.text for turn in asked.turns],
     )
 
 
@@ -190,18 +248,19 @@ class AnswerStore:
 
 
 class PassThroughStream(StreamingResponse):
-    """Passes the model's stream through unchanged, and stores the answer when it ends, however it ends."""
+    """Passes the model's stream through unchanged, and stores the answer when it ends, however it ends. Without an
+    ``answer_store`` nothing is stored."""
 
     def __init__(
         self,
         response: upstream.UpstreamStream,
-        answer_store: AnswerStore,
+        answer_store: AnswerStore | None,
         headers: Mapping[str, str],
-        max_characters: int,
+        assembler: turns.EventStreamReader,
     ) -> None:
         self._upstream_response = response
         self._answer_store = answer_store
-        self._assembler = turns.StreamAssembler(max_characters)
+        self._assembler = assembler
         self._is_stored = False
         super().__init__(self._stream_chunks(), response.status, headers)
 
@@ -215,7 +274,7 @@ class PassThroughStream(StreamingResponse):
             yield b"data: " + bytes(errors.response(error).body) + b"\n\n"
 
     async def _store(self) -> None:
-        if not self._is_stored and self.status_code == 200:
+        if self._answer_store is not None and not self._is_stored and self.status_code == 200:
             self._is_stored = True
             await self._answer_store.store(self._assembler.turns())
 
@@ -231,7 +290,7 @@ class PassThroughStream(StreamingResponse):
 # --- helpers --------------------------------------------------------------------------------------
 
 
-def _upstream(service: Service) -> Upstream:
+def configured_upstream(service: Service) -> Upstream:
     """
     Raises:
         EndpointError: No endpoint is configured.
@@ -250,7 +309,7 @@ def _thread_matcher(request: Request) -> ThreadMatcher:
     return matcher
 
 
-async def _read_body(request: Request, max_bytes: int) -> bytes:
+async def read_body(request: Request, max_bytes: int) -> bytes:
     """
     Raises:
         ChatTooLarge: The body has more than ``max_bytes`` bytes.
