@@ -17,6 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from appliance.errors import ApplianceError, NotFound
+from appliance.server.http.problems import BodyTooLarge
 from appliance.server.openai_proxy import errors, openapi, responses, turns, upstream
 from appliance.server.openai_proxy import options as memory_options
 from appliance.server.openai_proxy.options import MemoryOptions
@@ -151,8 +152,8 @@ async def answer_with_memory(request: Request, dialect: Dialect) -> Response:
     service: Service = request.app.state.service
     injected = InjectedMemory()
     try:
-        model, settings = configured_upstream(service), service.memory.settings.proxy
         body = await read_body(request, service.settings.body)
+        model, settings = configured_upstream(service), service.memory.settings.proxy
         matcher = _thread_matcher(request)
         asked = dialect.read(body)
         options = memory_options.read(request.headers, request.state.grant, settings, asked.shape)
@@ -312,15 +313,13 @@ def _thread_matcher(request: Request) -> ThreadMatcher:
 async def read_body(request: Request, max_bytes: int) -> bytes:
     """
     Raises:
-        ChatTooLarge: The body has more than ``max_bytes`` bytes.
+        BodyTooLarge: The body has more than ``max_bytes`` bytes.
     """
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > max_bytes:
-            raise errors.ChatTooLarge(
-                f"The request has more than {max_bytes:,} bytes.", hint="server.body sets the limit."
-            )
+            raise BodyTooLarge(f"The request has more than {max_bytes:,} bytes.", hint="server.body sets the limit.")
     return bytes(body)
 
 
