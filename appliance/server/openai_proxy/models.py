@@ -51,19 +51,19 @@ async def models(request: Request) -> Response:
     return Response(answer.body, answer.status, answer.headers)
 
 
-@router.get("/v1/models/{name:path}", summary="One of these models", responses=openapi.MODEL_RESPONSES)
-async def model(request: Request, name: str) -> Response:
+@router.get("/v1/models/{id:path}", summary="One of these models", responses=openapi.MODEL_RESPONSES)
+async def model(request: Request, id: str) -> Response:
     """As the endpoint lists it, or the model of ``/v1/embeddings``."""
     service: Service = request.app.state.service
-    if name == text_vectors.text_model(service.engine):
-        return JSONResponse({"id": name, "object": "model", "created": 0, "owned_by": "memory-appliance"})
+    if id == text_vectors.text_model(service.engine):
+        return JSONResponse({"id": id, "object": "model", "created": 0, "owned_by": "memory-appliance"})
     try:
         answer = await configured_upstream(service).get("/models")
         if answer.status != 200:
             return Response(answer.body, answer.status, answer.headers)
-        found = next((one for one in _listed(answer.body) if one.get("id") == name), None)
+        found = next((one for one in _listed(answer.body) if one.get("id") == id), None)
         if found is None:
-            raise NotFound(f"There is no model {name!r}.", hint="/v1/models lists the models.")
+            raise NotFound(f"There is no model {id!r}.", hint="/v1/models lists the models.")
     except ApplianceError as error:
         return errors.response(error)
     return JSONResponse(found)
