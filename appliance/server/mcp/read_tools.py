@@ -218,7 +218,7 @@ def sessions(access: McpAccess, arguments: schemas.SessionsArguments) -> results
             session_id=info.id, user_id=access.user, namespace=access.namespace, level="session", limit=1
         )
         text = summaries[0].text if summaries else ""
-        end = pagination.find_page_end(text, 0, pagination.PAGE_CHARACTERS - 1_000, str)
+        end = pagination.find_page_end(text, 0, pagination.PAGE_CHARACTERS - 1_000, render.escape)
         more = f" … ({len(text) - end:,} more characters: 'appliance summaries' has all)" if end < len(text) else ""
         return results.SessionsResult(sessions=[session_line(info)], summary=text[:end] + more)
     digest = pagination.query_digest(

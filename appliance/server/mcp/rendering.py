@@ -164,7 +164,7 @@ def render_sessions(result: results.SessionsResult) -> str:
         return _join(["No such session.", _more_text(result.next)])
     if len(result.sessions) == 1 and not result.next:
         id = result.sessions[0].id
-        summary_text = f"Summary: {result.summary}" if result.summary else ""
+        summary_text = f"Summary: {render.escape(result.summary)}" if result.summary else ""
         return _join(
             [render_session(result.sessions[0]), summary_text, f'Read it with memory_timeline session "{id}".']
         )
