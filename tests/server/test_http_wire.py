@@ -38,8 +38,15 @@ def test_head_is_answered_as_get_without_a_body(memory: Appliance) -> None:
         assert client.get("/health/live").json() == {"status": "ok"}
 
 
-@pytest.mark.parametrize("is_chunked", [False, True])
-@pytest.mark.parametrize("path", ["/v1/search", "/v1/chat/completions"])
+@pytest.mark.parametrize(
+    ("path", "is_chunked"),
+    [
+        ("/v1/chat/completions", True),
+        pytest.param("/v1/chat/completions", False, marks=pytest.mark.slow),
+        pytest.param("/v1/search", True, marks=pytest.mark.slow),
+        pytest.param("/v1/search", False, marks=pytest.mark.slow),
+    ],
+)
 def test_a_body_of_17_mb_gets_413_and_no_reset(memory: Appliance, path: str, is_chunked: bool) -> None:
     piece, headers = b"x" * 65_536, {**owner(memory), "Content-Type": "application/json"}
     with running(application(memory)) as url:
@@ -83,6 +90,7 @@ def test_refusals_have_openais_shape_on_its_paths(memory: Appliance) -> None:
         assert client.post("/v1/search", json={}).headers["content-type"] == "application/problem+json"
 
 
+@pytest.mark.slow
 def test_the_openai_client_tells_its_own_errors(memory: Appliance, home: Path) -> None:
     with running(application(memory)) as url:
         with (

@@ -37,6 +37,7 @@ def test_prompts_of_front_ends_pass_through_without_memory_and_are_stored_nowher
         assert len(there.said()) == 1 and len(there.memory.sessions.list()) == 1
 
 
+@pytest.mark.slow
 def test_a_task_streams_and_is_stored_nowhere(home: Path) -> None:
     with model(lambda body: "Lutz the Otter") as tiny, proxy(home, tiny.base_url) as there:
         got = post(there, {**TASKS[0].body, "stream": True})
@@ -70,6 +71,7 @@ def test_thoughts_are_never_stored(home: Path, is_stream: bool) -> None:
         assert [text for _, text in there.said()] == ["What is my otter called?", "He is called Lutz."]
 
 
+@pytest.mark.slow
 def test_thoughts_that_a_client_sends_back_are_not_stored(home: Path) -> None:
     with model(lambda body: "All right.") as tiny, proxy(home, tiny.base_url) as there:
         there.chat(("user", OTTER), ("assistant", f"{THOUGHT}{ANSWER}"), ("user", "He bites."))
@@ -118,6 +120,7 @@ def test_a_token_for_any_user_needs_the_name_of_one(home: Path) -> None:
         assert post(there, TASKS[0].body, "webui").status_code == 200  # a title needs no memory
 
 
+@pytest.mark.slow
 def test_other_tokens_may_name_no_user_and_it_is_said(home: Path) -> None:
     with model(lambda body: "Well.") as tiny, proxy(home, tiny.base_url) as there:
         for token, user in (("ana", "ana"), ("owner", "me")):
@@ -147,6 +150,7 @@ def test_a_temporary_chat_is_answered_with_memory_and_not_stored(home: Path) -> 
         assert "Lutz" in got.text and "temporary" in got.headers["x-memory-notes"] and len(there.said()) == 1
 
 
+@pytest.mark.slow
 def test_the_headers_are_settings(home: Path) -> None:
     settings = '[proxy]\nuser_headers = ["X-Person"]\nsession_headers = ["X-Thread"]\ntask_headers = ["X-Purpose"]\n'
     with model(lambda body: "Well.") as tiny, proxy(home, tiny.base_url, settings) as there:
@@ -156,6 +160,7 @@ def test_the_headers_are_settings(home: Path) -> None:
         assert post(there, chats(OTTER), X_Purpose="tags").headers["x-memory-task"] == "tags"
 
 
+@pytest.mark.slow
 def test_the_openai_client_can_send_them(home: Path) -> None:
     with model(lambda body: "Well.") as tiny, proxy(home, tiny.base_url) as there:
         got = there.chat(("user", OTTER), token="webui", OpenWebUI_User_Id="ana", OpenWebUI_Chat_Id="6b1c")

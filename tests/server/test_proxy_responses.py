@@ -64,6 +64,7 @@ def test_a_request_goes_on_in_the_session_of_the_answer_that_it_names(home: Path
             assert len(there.said(other.headers["x-memory-session"])) == 2
 
 
+@pytest.mark.slow
 def test_the_whole_conversation_is_found_again(home: Path) -> None:
     with model(lambda body: "All right.") as tiny, proxy(home, tiny.base_url) as there:
         client, said = there.client(), [{"role": "user", "content": OTTER}]
@@ -95,6 +96,7 @@ def test_a_stream_comes_through_and_is_stored(home: Path) -> None:
         assert answer["message_id"] == "resp_1" and "cut" not in answer["metadata"]
 
 
+@pytest.mark.slow
 def test_a_stream_that_breaks_off_is_stored_as_cut(home: Path) -> None:
     def broken(body: dict[str, Any]) -> StreamingResponse:
         return StreamingResponse(iter(response_events("resp_7", "One two three")[:-2]), media_type="text/event-stream")
@@ -105,6 +107,7 @@ def test_a_stream_that_breaks_off_is_stored_as_cut(home: Path) -> None:
         assert answer["content"].strip() == "One two" and answer["metadata"]["cut"]
 
 
+@pytest.mark.slow
 def test_calls_of_tools_are_tool_records(home: Path) -> None:
     call = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "look", "arguments": '{"at": "pond"}'}
     answers = iter([{**response("resp_a", ""), "output": [call]}, response("resp_b", "He is there.")])
@@ -119,6 +122,7 @@ def test_calls_of_tools_are_tool_records(home: Path) -> None:
         ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_endpoints_whose_answers_share_an_id_overwrite_nothing(home: Path) -> None:
     with (
         model(lambda body: JSONResponse(response("same", f"To {body['input'].split()[-1]}"))) as tiny,
@@ -129,6 +133,7 @@ def test_endpoints_whose_answers_share_an_id_overwrite_nothing(home: Path) -> No
         assert [text for role, text in there.said("zoo") if role == "assistant"] == ["To one", "To two", "To three"]
 
 
+@pytest.mark.slow
 def test_a_title_is_a_task_here_too(home: Path) -> None:
     text = (
         f"Please generate a concise title for a conversation that starts with:\nUser: {OTTER}\nAssistant: Oh\n\nTitle:"
