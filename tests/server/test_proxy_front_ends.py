@@ -9,7 +9,7 @@ import httpx
 import openai
 import pytest
 
-from tests.server.front_end_requests import ANSWER, OTTER, TASKS, FrontEndRequest
+from tests.server.front_end_requests import ANSWER, OTTER, TASKS, TURNS, FrontEndRequest
 from tests.server.proxy_parts import Proxy, model, proxy, told
 
 pytestmark = pytest.mark.usefixtures("socket_enabled")
@@ -89,6 +89,16 @@ def test_thoughts_that_were_stored_before_reach_no_context(home: Path) -> None:
         assert "Your otter is called Lutz." in told(tiny.asked[-1]) and "Sepp" not in told(tiny.asked[-1])
         for context in (there.memory.context("What is my otter called?"), session.context("What is my otter called?")):
             assert "Your otter is called Lutz." in str(context.messages) and "Sepp" not in str(context)
+
+
+def test_documents_that_a_front_end_puts_before_a_question_are_no_words_of_the_person(home: Path) -> None:
+    """Open WebUI puts them before the latest question only, and sends it without them next time."""
+    with model(lambda body: ANSWER) as tiny, proxy(home, tiny.base_url) as there:
+        (wrapped,) = [one for one in TURNS if one.client == "Open WebUI with documents"]
+        first = post(there, wrapped.body).headers["x-memory-session"]
+        assert tiny.asked[-1] == wrapped.body
+        second = there.chat(("user", OTTER), ("assistant", ANSWER), ("user", "He bites.")).headers["x-memory-session"]
+        assert second == first and [text for _, text in there.said(first)] == [OTTER, ANSWER, "He bites.", ANSWER]
 
 
 # --- users and sessions of a front end -----------------------------------------------------------------

@@ -8,6 +8,7 @@ import pytest
 
 from appliance.errors import UsageError
 from appliance.server.openai_proxy import tasks, turns
+from appliance.server.openai_proxy.wrapping import words_of_person
 from tests.server.front_end_requests import ANSWER, OTTER, TASKS, TURNS, FrontEndRequest
 
 
@@ -64,3 +65,32 @@ def test_long_requests_are_read_at_their_ends_only() -> None:
     assert recognised(FrontEndRequest("", None, "", (("user", long),))) is None
     titled = (("user", f"{transcript}\nWrite a title for the conversation above. Answer with the title only."),)
     assert recognised(FrontEndRequest("", None, "", titled)) == "title"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f'### Task:\nAnswer.\n\n<context>\n<source id="1">A pond.</source>\n</context>\n\n{OTTER}', OTTER),
+        (f"### Task:\nAnswer.\n<context>\nA pond.\n</context>\n\n<user_query>\n{OTTER}\n</user_query>\n", OTTER),
+        (f"<task>\n{OTTER}\n</task>\n<environment_details>\n# Files\notter.py\n</environment_details>", OTTER),
+        (f"<feedback>\n{OTTER}\n</feedback>", OTTER),
+        (f"{OTTER}\n\n<environment_details>\n# Time\n</environment_details>\n", OTTER),
+    ],
+)
+def test_the_words_of_a_person_are_told_from_what_a_client_puts_around_them(text: str, words: str) -> None:
+    assert words_of_person(text) == words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OTTER,
+        "### Task:\nClean the pond. <context>It is green.</context>",
+        "<task></task>",
+        "Use <task>x</task> here, please.",
+        "<environment_details>\nall\n</environment_details>",
+        "<task>a</task> and <task>b</task> too",
+    ],
+)
+def test_other_messages_are_a_persons_words_as_they_are(text: str) -> None:
+    assert words_of_person(text) == text

@@ -23,8 +23,8 @@ TEXT_PARTS = ("input_text", "output_text", "text", "refusal")
 
 @dataclass(frozen=True, slots=True)
 class ResponsesRequest:
-    """A request of the Responses API, whose input may be a text. The fields that a ``ChatRequest`` has too mean the
-    same."""
+    """A request of the Responses API; ``text`` is its input if that is a text. The fields that a ``ChatRequest`` has
+    too mean the same."""
 
     fields: Mapping[str, msgspec.Raw]
     items: Sequence[msgspec.Raw]
@@ -35,14 +35,13 @@ class ResponsesRequest:
     latest_user_index: int | None
     shape: TaskShape
     previous_answer: str | None
-    is_text: bool
+    text: str | None
 
     def body(self, knowledge: str, role: str = "user") -> bytes:
         """As ``ChatRequest.body``."""
         items = list(self.items)
-        if role == "user" and self.is_text:
-            given = f"{knowledge}{render.MESSAGE}{self.latest_user_text}"
-            return msgspec.json.encode({**self.fields, "input": given})
+        if role == "user" and self.text is not None:
+            return msgspec.json.encode({**self.fields, "input": f"{knowledge}{render.MESSAGE}{self.text}"})
         if role != "user":
             items.insert(self.leading_system_count, turns.raw({"role": role, "content": knowledge}))
         elif self.latest_user_index is not None:
@@ -83,7 +82,7 @@ def read(body: bytes) -> ResponsesRequest:
         latest_user_index=chat.latest_user_index,
         shape=replace(chat.shape, system=system),
         previous_answer=previous if isinstance(previous, str) and previous else None,
-        is_text=isinstance(given, str),
+        text=given if isinstance(given, str) else None,
     )
 
 

@@ -15,6 +15,7 @@ import msgspec
 from appliance.context import render
 from appliance.errors import UsageError
 from appliance.server.openai_proxy.tasks import TaskShape
+from appliance.server.openai_proxy.wrapping import words_of_person
 from appliance.types import Role
 from appliance.types.reasoning import without_reasoning
 
@@ -52,9 +53,12 @@ class ChatTurn:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A request: its raw fields and messages, and the turns of user, assistant and tools in them. ``system`` is the
-    text of the system messages, ``shape`` what tells a task of the front end from what a person says.
-    ``previous_answer`` is the id of the answer that it goes on from, which a chat does not name."""
+    """A request: its raw fields and messages, and the turns of user, assistant and tools in them.
+
+    ``system`` is the text of the system messages, ``shape`` what tells a task of the front end from what a person says.
+    ``previous_answer`` is the id of the answer that it goes on from, which a chat does not name. The turns of a user are
+    their words, without what a client puts around them.
+    """
 
     fields: Mapping[str, msgspec.Raw]
     messages: Sequence[msgspec.Raw]
@@ -119,7 +123,7 @@ def read(body: bytes) -> ChatRequest:
         messages=raw,
         turns=[turn for message in messages for turn in _turns(message)],
         system=system,
-        latest_user_text="" if user_index is None else texts[user_index],
+        latest_user_text="" if user_index is None else words_of_person(texts[user_index]),
         leading_system_count=leading,
         latest_user_index=user_index,
         shape=TaskShape(system, next(iter(texts[-1:]), ""), "assistant" in roles),
@@ -146,7 +150,7 @@ def _turns(message: Mapping[str, Any]) -> Iterator[ChatTurn]:
     match role:
         case "user":
             if text.strip():
-                yield ChatTurn("user", text, author)
+                yield ChatTurn("user", words_of_person(text), author)
             elif content:
                 yield ChatTurn("user", PLACEHOLDER_TEXT, author, has_no_text=True)
         case "assistant":
