@@ -56,7 +56,7 @@ class ChatRequest:
     """A request: its raw fields and messages, and the turns of user, assistant and tools in them.
 
     ``system`` is the text of the system messages, ``shape`` what tells a task of the front end from what a person says.
-    ``previous_answer`` is the id of the answer that it goes on from, which a chat does not name. The turns of a user are
+    ``previous_answer`` is the id of the answer that it goes on from, which a chat does not name. Turns of a user are
     their words, without what a client puts around them.
     """
 
