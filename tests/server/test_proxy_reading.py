@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import anyio
 import pytest
 from fastapi import FastAPI
 
 from appliance.context import render
 from appliance.errors import UsageError
 from appliance.server.openai_proxy import turns as chat
-from appliance.server.openai_proxy.route import router
+from appliance.server.openai_proxy.route import PassThroughStream, router
 from tests.server.proxy_parts import event, events, message
 
 
@@ -159,3 +160,36 @@ def test_the_openapi_document_has_what_is_ours() -> None:
     assert said["requestBody"]["required"] and "text/event-stream" in said["responses"]["200"]["content"]
     for status in ("400", "404", "413", "502", "503", "504", "default"):
         assert said["responses"][status]["description"]
+
+
+def test_a_client_that_leaves_at_the_last_piece_does_not_cancel_the_storing() -> None:
+    stored: list[Any] = []
+
+    class Upstream:
+        status = 200
+
+        async def chunks(self) -> Any:
+            for piece in events("Lutz"):
+                yield piece
+
+        async def close(self) -> None: ...
+
+    class Store:
+        async def store(self, said: list[chat.ChatTurn]) -> None:
+            await anyio.lowlevel.checkpoint()  # where a cancelled request ends
+            stored.extend(said)
+
+    async def leave_at_the_end() -> None:
+        async def receive() -> Any:
+            return await anyio.sleep_forever()
+
+        async def send(message: Any) -> None:
+            if b"[DONE]" in message.get("body", b""):
+                tasks.cancel_scope.cancel()
+
+        stream = PassThroughStream(Upstream(), Store(), {}, chat.StreamAssembler(1_000))  # type: ignore[arg-type]
+        async with anyio.create_task_group() as tasks:
+            await stream({"type": "http", "asgi": {"spec_version": "2.4"}}, receive, send)
+
+    anyio.run(leave_at_the_end)
+    assert [turn.text for turn in stored] == ["Lutz"] and not stored[0].cut

@@ -276,8 +276,9 @@ class PassThroughStream(StreamingResponse):
 
     async def _store(self) -> None:
         if self._answer_store is not None and not self._is_stored and self.status_code == 200:
-            self._is_stored = True
-            await self._answer_store.store(self._assembler.turns())
+            with anyio.CancelScope(shield=True):  # a client that leaves at the last piece must not cancel it
+                self._is_stored = True
+                await self._answer_store.store(self._assembler.turns())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
