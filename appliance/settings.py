@@ -279,8 +279,18 @@ class ProxySettings(Section, frozen=True):
 
     budget: Annotated[int, Meta(ge=0)] = 2000
     """Tokens of memory added to a request that names no budget; 0 adds none."""
+    role: Literal["user", "system", "developer"] = "user"
+    """Where memories are put: before the words of the latest message of the user, or into a message with the role of
+    the client's instructions, which models obey."""
     timeout: Annotated[float, Meta(gt=0.0, le=86_400.0)] = 600.0
     """Seconds without output from the model after which a request fails; a small machine takes minutes."""
+    user_headers: tuple[str, ...] = ("X-Memory-User", "X-OpenWebUI-User-Id")
+    """The headers that name the user, with a token that was created with --any-user. The first one that is sent
+    counts."""
+    session_headers: tuple[str, ...] = ("X-OpenWebUI-Chat-Id",)
+    """The headers that name the conversation, after X-Memory-Session."""
+    task_headers: tuple[str, ...] = ("X-Memory-Task",)
+    """The headers that name a task of the front end, such as a title; "none" means that a person speaks."""
 
 
 class SecretSettings(Section, frozen=True):

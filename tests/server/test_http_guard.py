@@ -22,6 +22,7 @@ from appliance.server.access.grants import OWNER, Grant
 from appliance.server.access.middleware import RateLimiter
 from appliance.server.http import app as served
 from appliance.server.http.problems import TooManyRequests
+from appliance.server.openai_proxy.errors import PATHS
 from tests.http_calls import application, bearer, calling, given, owner, running
 from tests.waits import PATIENCE
 
@@ -58,6 +59,8 @@ def test_without_a_token_nothing_is_told(memory: Appliance, client: TestClient) 
                 answer = stranger.request(method, path.replace("{id}", "m1"))
                 if path in ("/health/live", "/health/ready"):
                     assert answer.json() == {"status": "ok"}
+                elif path.startswith(PATHS):
+                    assert answer.status_code == 401 and answer.json()["error"]["code"] == "invalid_api_key"
                 else:
                     problem(answer, 401, "Unauthorized")
                     assert answer.headers["www-authenticate"] == "Bearer"
