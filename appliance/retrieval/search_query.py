@@ -82,6 +82,7 @@ def resolve(
     if among is not None:
         kept = among if filters.sessions is None else {*among} & {*filters.sessions}
         filters = replace(filters, sessions=tuple(sorted(kept)))
+    lists_all = not asked.topic if asked is not None else not request.query.strip() and is_narrowed(request)
     return SearchQuery(
         # Who wrote it is certain then, and only the topic is left to be found.
         text=request.query if asked is None or not asked.topic else asked.topic,
@@ -100,7 +101,8 @@ def resolve(
             *notes,
         ),
         by_question=asked is not None,
-        lists_all=not asked.topic if asked is not None else not request.query.strip() and is_narrowed(request),
+        folds=not (lists_all or request.sort == "time") if request.variants is None else not request.variants,
+        lists_all=lists_all,
     )
 
 

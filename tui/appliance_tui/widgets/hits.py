@@ -108,6 +108,7 @@ class HitList(SelectableRows, OptionRows):
             (render_bar(hit.score, METER_WIDTH), colours.meter),
             " ",
             (one_line(hit.who)[:MAX_NAME_CHARACTERS], f"bold {colours.of_author(hit.author, hit.role, self._people)}"),
+            (f" ×{hit.folded + 1:,}" if hit.folded else "", colours.muted),
             ("  ★" if hit.message_id in self._pinned else "", colours.star),
             "  ",
             (" · ".join(about), colours.muted),
