@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from appliance.requests.typed_filters import FILTER_NAMES
 from appliance_tui.screens.picker import PickerOption
 
-_PARTIAL = re.compile(rf'(?:^|\s)({"|".join(FILTER_NAMES)}):("?[^\s"]*)$')
+_PARTIAL = re.compile(rf'(?:^|\s)({"|".join(FILTER_NAMES)}):("[^"]*"?|[^\s"]*)$')
 
 _LIKE_A_FILTER = re.compile(r"(?:^|(?<=\s))([A-Za-z]{2,20}):(?!//)(\S?)")
 
@@ -26,7 +26,7 @@ CLOSE_ENOUGH = 0.75
 def partial_filter(text: str) -> tuple[str, str] | None:
     """Name and start of the value of an unfinished filter at the end of a text."""
     match = _PARTIAL.search(text)
-    return (match[1], match[2].lstrip('"')) if match else None
+    return (match[1], match[2].strip('"')) if match else None
 
 
 def without_partial_filter(text: str) -> str:
