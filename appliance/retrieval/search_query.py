@@ -65,7 +65,7 @@ def resolve(
     """
     asked, notes = None if request.authors else filter_values.asked_authors(db, scope, request.query), []
     if asked is not None and by_asked_author:
-        notes.append(f"only messages by {asked.names}, for whose words the question asks")
+        notes.append(f"only messages by {asked.names} were searched, for whose words the question asks")
     elif asked is not None:
         notes.append(f"nothing by {asked.names} matches well: the messages of all were searched")
         asked = None

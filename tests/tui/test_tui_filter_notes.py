@@ -9,7 +9,7 @@ from scenes import words
 from screens import fill, run, shown, type_in, until
 
 from appliance.requests.typed_filters import SearchFilters
-from appliance_tui.filters import filter_note
+from appliance_tui.filters import filter_note, parse_filter
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import SearchInput
 
@@ -31,6 +31,12 @@ from appliance_tui.widgets.search_line import SearchInput
 )
 def test_what_is_said_about_filters(text: str, note: str) -> None:
     assert filter_note(text) == note
+
+
+def test_a_date_of_several_words_is_a_filter_in_the_picker() -> None:
+    assert [(one.name, one.value) for one in parse_filter("since april 2023")] == [("since", "april 2023")]
+    assert [(one.name, one.value) for one in parse_filter("source:slack")] == [("source", "slack")]
+    assert not parse_filter("source slack and more")
 
 
 @pytest.mark.slow

@@ -53,5 +53,5 @@ def filter_note(text: str) -> str:
 
 def parse_filter(text: str) -> list[PickerOption]:
     """A text that is a filter, as an option: "since 2024-03", "until:2024", "source:slack"."""
-    match = re.fullmatch(rf"({'|'.join(FILTER_NAMES)})[:\s]\s*(\S+)", text.strip())
+    match = re.fullmatch(rf"({'|'.join(FILTER_NAMES)})[:\s]\s*(\S+|(?<=since[:\s]).+|(?<=until[:\s]).+)", text.strip())
     return [PickerOption(match[1], match[2], "as typed")] if match else []
