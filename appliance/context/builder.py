@@ -155,6 +155,7 @@ def _memory_search(inputs: ContextInputs, scope: Scope, excluded: int) -> Search
         limit=memory_selection.hits_needed(inputs.budget) + excluded,
         profile=inputs.ranking,
         per_session=0,
+        variants=False,
         min_score=0,
         user_id=scope.user_id,
         namespace=scope.namespace,

@@ -150,6 +150,11 @@ class SearchBody(ScopedBody):
     per_session: Annotated[int, Field(ge=0, le=MAX_LIMIT), WHOLE_NUMBER] | None = Field(
         None, description="The most hits of one session; 0 for no limit."
     )
+    variants: bool | None = Field(
+        None,
+        description="Whether messages that say the same as a better hit by the same author are hits of their own."
+        " By default only where all messages are listed: sorted by time, or without words.",
+    )
     agent_id: str | None = Field(None, description="Only sessions with this agent.")
     session_id: str | None = Field(None, description="Only this session, by id or external id.")
     roles: list[Role] | None = Field(None, description="By default user and assistant.")

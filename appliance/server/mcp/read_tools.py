@@ -430,7 +430,7 @@ def _hit_line(hit: Hit) -> results.MessageLine:
         time=_time_of(hit),
         title=shorten(hit.session_title or "", TITLE_CHARACTERS),
         score=round(hit.score, 3),
-        alike=len(hit.why.get("variants", ())),
+        alike=hit.folded,
     )
 
 
