@@ -12,6 +12,7 @@ EXAMPLES = dict(re.findall(r"^## (.+?)\n.*?^```python\n(.*?)^```$", PAGE, re.DOT
 PRINTS = {
     "LangChain": "The otter is called Lutz.",
     "LangGraph": "pet Ana's otter is called Lutz",
+    "LangGraph checkpoints": "{'number': 2}",
     "LlamaIndex": "The otter is called Lutz.",
     "OpenAI Agents SDK": "[{'content': 'The otter is called Lutz.', 'role': 'user'}]",
 }

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.slow
 ADAPTERS = {
     "langchain": ("langchain_core", "langchain"),
     "langgraph": ("langgraph", "langgraph"),
+    "langgraph_checkpoints": ("langgraph", "langgraph"),
     "llamaindex": ("llama_index", "llamaindex"),
     "openai_agents": ("agents", "openai-agents"),
 }
