@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+from langgraph.store.base import PutOp
 
 from appliance import Appliance
 from appliance.integrations.langgraph import METADATA_KEY, ApplianceStore
@@ -105,10 +106,10 @@ def test_items_without_one_outlive_what_the_settings_say_of_sessions(
 @pytest.mark.slow
 def test_a_search_ranks_only_the_items_below_its_prefix(memory: Appliance) -> None:
     store = ApplianceStore(memory)
-    for number in range(150):
-        store.put(("docs", f"d{number}"), "page", {"text": f"the otter of page {number}"})
+    page = "which animal eats at home and elsewhere"
+    store.batch([PutOp(("docs", f"d{number}"), "page", {"text": f"{page} {number}"}) for number in range(120)])
     for number in range(12):
-        store.put(("users", f"u{number}"), "pet", {"text": f"the otter of house {number} likes fish"}, ttl=60)
+        store.put(("users", f"u{number}"), "pet", {"text": f"otter{number} likes fish"}, ttl=60)
     memory.embed_pending()
-    found = store.search(("users",), query="the otter", limit=20)
+    found = store.search(("users",), query="which animal eats at home?", limit=20)
     assert len(found) == 12 and all(item.score is not None for item in found)
