@@ -10,6 +10,7 @@ import pytest
 PAGE = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"^## (.+?)\n.*?^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))
 PRINTS = {
+    "asyncio": "The otter is called Lutz. 1\nuser\n",
     "LangChain": "The otter is called Lutz.",
     "LangGraph": "pet Ana's otter is called Lutz",
     "LangGraph checkpoints": "{'number': 2}",
