@@ -12,6 +12,7 @@ EXAMPLES = dict(re.findall(r"^## (.+?)\n.*?^```python\n(.*?)^```$", PAGE, re.DOT
 PRINTS = {
     "asyncio": "The otter is called Lutz. 1\nuser\n",
     "LangChain": "The otter is called Lutz.",
+    "LangChain documents": "Hold the red button to restart. {'page': 1}",
     "LangGraph": "pet Ana's otter is called Lutz",
     "LangGraph checkpoints": "{'number': 2}",
     "LlamaIndex": "The otter is called Lutz.",

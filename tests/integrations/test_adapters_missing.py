@@ -11,6 +11,7 @@ pytestmark = pytest.mark.slow
 
 ADAPTERS = {
     "langchain": ("langchain_core", "langchain"),
+    "langchain_documents": ("langchain_core", "langchain"),
     "langgraph": ("langgraph", "langgraph"),
     "langgraph_checkpoints": ("langgraph", "langgraph"),
     "llamaindex": ("llama_index", "llamaindex"),
