@@ -16,6 +16,7 @@ PRINTS = {
     "LangGraph": "pet Ana's otter is called Lutz",
     "LangGraph checkpoints": "{'number': 2}",
     "LlamaIndex": "The otter is called Lutz.",
+    "LlamaIndex chats": "The otter is called Lutz. user\n",
     "OpenAI Agents SDK": "[{'content': 'The otter is called Lutz.', 'role': 'user'}]",
 }
 

@@ -15,6 +15,7 @@ ADAPTERS = {
     "langgraph": ("langgraph", "langgraph"),
     "langgraph_checkpoints": ("langgraph", "langgraph"),
     "llamaindex": ("llama_index", "llamaindex"),
+    "llamaindex_chat": ("llama_index", "llamaindex"),
     "openai_agents": ("agents", "openai-agents"),
 }
 
