@@ -135,6 +135,7 @@ if TYPE_CHECKING:
         SummaryHit,
         TagCount,
         TimelineMonth,
+        UnfinishedImport,
         VerifyReport,
         Waiting,
         WatchChange,
@@ -173,7 +174,8 @@ _LAZY_EXPORTS = {
             "PeopleList Person PersonConversation "
             "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
             "RemovalResult RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source "
-            "SourceCoverage Summary SummaryHit VerifyReport Waiting WatchChange WatchedFile WhyNot Window"
+            "SourceCoverage Summary SummaryHit UnfinishedImport VerifyReport Waiting WatchChange WatchedFile WhyNot "
+            "Window"
         ),
     }.items()
     for name in names.split()
@@ -294,6 +296,7 @@ __all__ = [
     "SummaryHit",
     "TagCount",
     "TimelineMonth",
+    "UnfinishedImport",
     "UsageError",
     "VerifyReport",
     "Waiting",

@@ -157,6 +157,8 @@ class AsyncOverview(Asynchronous[resources.Overview]):
     files = Awaited(resources.Overview.files)
     imported_files = Awaited(resources.Overview.imported_files)
     imported_sessions = Awaited(resources.Overview.imported_sessions)
+    unfinished_imports = Awaited(resources.Overview.unfinished_imports)
+    give_up_import = Awaited(resources.Overview.give_up_import)
     folders = Awaited(resources.Overview.folders)
     start_page = Awaited(resources.Overview.start_page)
 

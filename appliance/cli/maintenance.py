@@ -91,6 +91,8 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     )
     for trouble in shape["files"]["troubles"][:MAX_REPORTED_TROUBLES]:
         output.print_line(f"  {trouble['path']}: {trouble['reason']}")
+    for begun in shape["files"]["unfinished"][:MAX_REPORTED_TROUBLES]:
+        output.print_line(f"  {begun['path']}: the import was broken off; 'ingest --resume' reads the rest")
 
 
 NAMED_COUNTS = {"variants": "repeated"}
@@ -202,7 +204,7 @@ def _summaries_rows(summaries: dict[str, Any]) -> Iterator[str]:
 
 
 def _files_text(files: dict[str, Any]) -> str:
-    counted = {state: count for state, count in files.items() if state != "troubles" and count}
+    counted = {state: count for state, count in files.items() if isinstance(count, int) and count}
     return ", ".join(f"{count:,} {state}" for state, count in counted.items())
 
 

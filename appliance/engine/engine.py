@@ -22,6 +22,7 @@ from appliance.engine.home_database import apply_default_ttl, open_database
 from appliance.engine.index_location import unless_index_is_away
 from appliance.engine.index_service import IndexService
 from appliance.engine.model_cache import ModelCache
+from appliance.engine.unfinished_imports import UnfinishedImports
 from appliance.engine.verification import verify
 from appliance.errors import StoreCorrupt
 from appliance.languages import temporal
@@ -95,6 +96,7 @@ class Engine:
         self._index_service = IndexService(
             home, settings, self._database, self.admission, self.recorder, self.events.publish, models
         )
+        self._unfinished_imports = UnfinishedImports(self._database)
         drain = partial(self._index_service.drain_while, require_all=True)
         self._scheduler = Scheduler(drain, self._index_service.has_pending, self._jobs, self.admission, threads=worker)
         self._scheduler.begin()
@@ -232,6 +234,7 @@ class Engine:
             self.home, self._database, self.settings.user,
             lambda: self.watching.configured(), lambda: self.people.refresh(),
             lambda scope: self.archive.sessions_due_soon(scope), lambda scope: self.people.count_proposals(scope),
+            self._unfinished_imports,
         )  # fmt: skip
 
     @cached_property
@@ -294,7 +297,7 @@ class Engine:
 
         return Ingestion(
             self.home, self.settings, self._database, self._index_service, self._working_memory, self.admission,
-            self.events.publish, self._scheduler.wake, self.people.refresh,
+            self.events.publish, self._scheduler.wake, self.people.refresh, self._unfinished_imports,
         )  # fmt: skip
 
     @cached_property
@@ -458,7 +461,7 @@ class Engine:
         return home_status(
             self.home, self._database, self.settings, self.model_name, self.summaries, self._fact_extraction,
             self._scheduler.last_error, self.recorder, self._message_scan, self.index.overview(),
-            self._index_service,
+            self._index_service, self._unfinished_imports.list(),
         )  # fmt: skip
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from appliance.settings import Settings
 from appliance.store import generation_states
 from appliance.store.damage import MessageScan
 from appliance.store.database import Database
-from appliance.types import IndexStatus
+from appliance.types import IndexStatus, UnfinishedImport
 
 if TYPE_CHECKING:
     from appliance.engine.fact_extraction import FactExtractionJob
@@ -44,9 +45,10 @@ def home_status(
     scan: MessageScan,
     index: IndexStatus,
     index_service: IndexService,
+    unfinished_imports: Sequence[UnfinishedImport],
 ) -> dict[str, Any]:
-    """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, and a scan
-    for damage."""
+    """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, a scan for
+    damage, and the imports that were broken off."""
     configured_model = _configured_now(home, settings, configured_model)
     summary_state, fact_state = summaries.state(r.SummaryStateRequest()), facts.state()
     generation = generation_states.active(database.read())
@@ -55,7 +57,7 @@ def home_status(
     trouble = network["api"]["trouble"] if network["api"] else ""
     found = status(
         home, database.read(), configured_model, indexing_error, metrics, damaged, index, trouble,
-        index_service.is_building,
+        index_service.is_building, unfinished_imports,
     )  # fmt: skip
     otherwise = None if damaged else index_service.chunk_changes.count(CHUNK_SCAN_SECONDS)
     queues = {**found["queues"], "sessions": summary_state["due"], "facts": fact_state["due"]}

@@ -22,12 +22,13 @@ MAX_ARCHIVED_SESSIONS = 50
 
 @dataclass(frozen=True, slots=True)
 class StartPageInputs:
-    """What the start page needs of the engine: the configured user, the sessions that will be archived soon, and the
-    number of pairs of people who may be one."""
+    """What the start page needs of the engine: the configured user, the sessions that will be archived soon, the
+    number of pairs of people who may be one, and that of imports that were broken off."""
 
     owner: str
     archived_soon: Callable[[Scope], list[int]]
     count_proposals: Callable[[Scope], int]
+    count_imports: Callable[[Scope], int]
 
 
 def read_start_page(db: sqlite3.Connection, filters: Filters, inputs: StartPageInputs, limit: int) -> StartPage:
@@ -53,6 +54,7 @@ def read_start_page(db: sqlite3.Connection, filters: Filters, inputs: StartPageI
         waiting=Waiting(
             contradictions=facts.count_reviews(db, scope),
             proposals=inputs.count_proposals(scope),
+            imports=inputs.count_imports(scope),
             files_read=read,
             files_failed=failed,
             archived_soon=tuple(sessions.infos(db, archived[:MAX_ARCHIVED_SESSIONS])),

@@ -101,7 +101,7 @@ def imported_files(
     """Return up to ``limit`` files that were imported, the latest read first; with ``path`` only this file, or those in
     this zip or folder, with ``user_id`` only those that gave sessions to this user, or none to anyone."""
     rows = db.execute(
-        "SELECT f.path, f.format, f.bytes, f.first_at, f.last_at,"
+        "SELECT f.path, f.format, f.bytes, f.first_at, f.last_at, f.complete,"
         " (SELECT count(*) FROM source_session l WHERE l.source_id = f.id),"
         # By way of the sessions, because there is no index of messages by source.
         " (SELECT count(*) FROM source_session l JOIN message m ON m.session_id = l.session_id"
@@ -113,9 +113,16 @@ def imported_files(
     )
     return [
         ImportedFile(
-            name, format, size, iso_from_microseconds(first_at), iso_from_microseconds(last_at), sessions, messages
+            name,
+            format,
+            size,
+            iso_from_microseconds(first_at),
+            iso_from_microseconds(last_at),
+            sessions,
+            messages,
+            bool(complete),
         )
-        for name, format, size, first_at, last_at, sessions, messages in rows
+        for name, format, size, first_at, last_at, complete, sessions, messages in rows
     ]
 
 

@@ -191,7 +191,8 @@ export type EchoAnswer = {
  * without any message. ``echoes`` would still say it: near copies, answers
  * that repeat it, other messages, summaries and facts; ``with_echoes`` erases them too. ``contacts`` counts entries of
  * address books. If an author was named, ``authors`` are the names that its messages were written under ("" for none),
- * with their numbers, and ``notes`` say whose a name may be that no author has.
+ * with their numbers, and ``notes`` say whose a name may be that no author has, and which repeats were
+ * not looked for.
  */
 export type ErasurePreviewAnswer = {
   authors?: Record<string, number>;
@@ -1311,6 +1312,7 @@ export type TimelineMonth = {
  *     files_failed: Files of watched folders that could not be read, or not completely.
  *     archived_soon: Sessions of which messages become old enough for the archive within a week.
  *     archived_soon_count: How many of these sessions there are; ``archived_soon`` has the latest.
+ *     imports: Imports that were begun and broken off.
  */
 export type Waiting = {
   archived_soon?: Array<SessionInfo>;
@@ -1318,6 +1320,7 @@ export type Waiting = {
   contradictions?: number;
   files_failed?: number;
   files_read?: number;
+  imports?: number;
   proposals?: number;
 };
 

@@ -22,7 +22,7 @@ from appliance_tui.widgets.display_text import fit_width, local_minute, one_line
 
 if TYPE_CHECKING:
     from appliance.report_groups import FileGroup
-    from appliance.types import FileReport, ImportedFile, WatchedFile
+    from appliance.types import FileReport, ImportedFile, UnfinishedImport, WatchedFile
     from appliance_tui.ingestion import ImportOutcome, ImportProgress
 
 STATES = {
@@ -30,6 +30,7 @@ STATES = {
     "read": ("✓", "read", "$text-success"),
     "ok": ("✓", "read", "$text-success"),
     "empty": ("–", "empty", "$foreground-muted"),
+    "reading": ("▶", "reading", "$text-accent"),
     "partial": ("◐", "partly", "$text-warning"),
     "skipped": ("–", "skipped", "$foreground-muted"),
     "failed": ("✗", "failed", "$text-error"),
@@ -37,6 +38,10 @@ STATES = {
 """Symbol, label and colour of each state of a file."""
 
 NOT_BEGUN = "Not read: the import was stopped. Retry imports it."
+
+UNFINISHED = "Broken off; r reads the rest."
+
+INCOMPLETE = "Some of it could not be read, or is not yet; enter reads it again."
 
 MAX_LISTED_PROBLEMS = 200
 """Errors and notes of a report that are listed."""
@@ -144,15 +149,31 @@ def file_row(file: WatchedFile, reread: FileReport | None, given: Sequence[Impor
     return FileRow(file.path, state, facts, reason, details)
 
 
-def imported_row(file: ImportedFile) -> FileRow:
+def imported_row(file: ImportedFile, *, is_being_read: bool = False) -> FileRow:
     """The row of a file that was imported before, or by another program."""
+    reason = "" if file.complete or is_being_read else INCOMPLETE
     details = Content.assemble(
         (one_line(file.path), "bold"),
         (f"\n{file.format} · {format_bytes(file.size)} · read {local_minute(file.read_at)}", "$foreground-muted"),
         f"\n{describe_given([file])}",
+        f"\n{reason}" if reason else "",
     )
     facts = (_count_given(file.messages), short_time(file.read_at))
-    return FileRow(file.path, "ok", facts, "", details, _name_in_zip(file.path))
+    state = "reading" if is_being_read else "ok" if file.complete else "partial"
+    return FileRow(file.path, state, facts, reason, details, _name_in_zip(file.path))
+
+
+def unfinished_row(one: UnfinishedImport, given: Sequence[ImportedFile]) -> FileRow:
+    """The row of an import that was broken off. ``given`` are the imported files that it is of."""
+    messages = sum(file.messages for file in given)
+    details = Content.assemble(
+        (one_line(one.path), "bold"),
+        (f"\nThe import began {local_minute(one.begun_at)} and was broken off.", "$foreground-muted"),
+        f"\n{describe_given(given)}" if given else "",
+        "\nr reads the rest; X gives it up, and what was read stays.",
+    )
+    facts = (pluralize(messages, "message"), short_time(one.begun_at))
+    return FileRow(one.path, "partial", facts, UNFINISHED, details)
 
 
 def _count_given(messages: int) -> str:

@@ -388,6 +388,8 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
             begin(self, self._choose_archived, "archived", exclusive=True)
         else:
             await self.app.switch_mode("people" if kind == "proposals" else "inbox")
+            if kind == "imports":
+                await self.app.run_action("show_unfinished", self.app.screen)
 
     async def _choose_archived(self) -> None:
         from appliance_tui.screens.picker import PickerOption, PickerScreen
