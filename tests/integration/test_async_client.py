@@ -98,6 +98,7 @@ def test_calls_run_beside_each_other_and_the_loop_goes_on(memory: Appliance) -> 
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_functions_are_called_in_the_event_loop(home: Path, tmp_path: Path) -> None:
     lines = '{"session_id": "s", "role": "user", "content": "The otter is called Lutz"}\n'
     (tmp_path / "chat.jsonl").write_text(lines, encoding="utf-8")

@@ -21,7 +21,12 @@ PRINTS = {
 }
 
 
-@pytest.mark.parametrize("title", PRINTS)
+QUICK = {"LangGraph", "LlamaIndex", "LangChain"}
+
+
+@pytest.mark.parametrize(
+    "title", [title if title in QUICK else pytest.param(title, marks=pytest.mark.slow) for title in PRINTS]
+)
 def test_an_example_runs_as_it_is_printed(title: str, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(EXAMPLES[title], title, "exec"), {"__name__": "example"})
     assert PRINTS[title] in capsys.readouterr().out
