@@ -240,6 +240,13 @@ def test_too_many_requests_are_told_when_to_come_again(memory: Appliance) -> Non
         assert client.get("/health/live").status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/v1/search", "/v1/context", "/v1/summaries/search"])
+def test_a_query_is_no_document(client: TestClient, path: str) -> None:
+    found = problem(client.post(path, json={"query": "a " * 4097}), 422, "UsageError")
+    assert found["errors"][0]["where"] == "body.query"
+    assert client.post(path, json={"query": "a " * 4096}).status_code == 200
+
+
 def test_a_body_that_says_it_is_too_large_is_not_read(memory: Appliance) -> None:
     with calling(application(memory, body=1024), owner(memory)) as client:
         problem(client.post("/v1/search", json={"query": "x" * 2000}), 413, "TooLarge")
