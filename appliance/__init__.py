@@ -134,6 +134,7 @@ if TYPE_CHECKING:
         SummaryHit,
         TagCount,
         TimelineMonth,
+        UnfinishedImport,
         VerifyReport,
         Waiting,
         WatchChange,
@@ -171,7 +172,8 @@ _LAZY_EXPORTS = {
             "PeopleList Person PersonConversation "
             "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
             "RemovalResult RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source "
-            "SourceCoverage Summary SummaryHit VerifyReport Waiting WatchChange WatchedFile WhyNot Window"
+            "SourceCoverage Summary SummaryHit UnfinishedImport VerifyReport Waiting WatchChange WatchedFile WhyNot "
+            "Window"
         ),
     }.items()
     for name in names.split()
@@ -290,6 +292,7 @@ __all__ = [
     "SummaryHit",
     "TagCount",
     "TimelineMonth",
+    "UnfinishedImport",
     "UsageError",
     "VerifyReport",
     "Waiting",

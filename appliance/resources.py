@@ -211,6 +211,8 @@ class Overview(_Resource):
     files = Verb(r.WatchedFilesRequest)
     imported_files = Verb(r.ImportedFilesRequest)
     imported_sessions = Verb(r.ImportedSessionsRequest)
+    unfinished_imports = Verb(r.UnfinishedImportsRequest)
+    give_up_import = Verb(r.GiveUpImportRequest)
     folders = Verb(r.FoldersRequest)
     start_page = Verb(r.StartPageRequest)
 

@@ -76,7 +76,9 @@ def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With all of their examples, properties belong to the slow tests."""
+    """The longest run first, so that nothing waits for them at the end. With all of their examples, properties belong
+    to the slow tests."""
+    items.sort(key=lambda item: item.get_closest_marker("longest") is None)
     if settings.get_current_profile_name() == FULL:
         for item in items:
             if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):

@@ -15,7 +15,10 @@ from appliance.cli.options import argument, flag, option
 from appliance.errors import DiskFull, EmbeddingApiError, IndexUnavailable, OutOfMemory, UsageError
 
 if TYPE_CHECKING:
-    from appliance.types import IngestReport, Role, SecretPolicy
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from appliance.types import IngestReport, Role
 
 DEFAULT_SESSION = "notes"
 """The session of messages that are added without --session."""
@@ -28,7 +31,7 @@ PARTIAL_EXIT_CODE = 1
 
 
 def ingest(
-    paths: Annotated[list[Path], argument("PATH", "Files, folders and zips.")],
+    paths: Annotated[list[Path] | None, argument("PATH", "Files, folders and zips.")] = None,
     format: Annotated[str | None, option("--format", "F", "Format of the files. Default: detected.")] = None,
     user: options.TargetUser = None,
     dry_run: Annotated[bool, flag("--dry-run", "Show what would be imported; change nothing.")] = False,
@@ -53,6 +56,14 @@ def ingest(
         ),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Embed and summarise now, or later.")] = True,
+    resume: Annotated[
+        bool | None,
+        typer.Option(
+            "--resume/--no-resume",
+            help="Go on with the imports that were broken off, as they were asked for; or give them up.",
+            show_default=False,
+        ),
+    ] = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -67,12 +78,22 @@ def ingest(
       appliance ingest exports/ --dry-run
       appliance ingest slack-export.zip --keep-attachments
       appliance ingest "WhatsApp Chat with Ana.txt" --user ana --json
+      appliance ingest --resume
     """  # fmt: skip
     from appliance.engine.index_service import ALL_STORED
 
-    report, is_empty = _ingest(
-        paths, format, user, dry_run, again, options.check_secret_policy(policy), keep, day_first, wait, home
-    )
+    paths, given = paths or [], {
+        "format": format, "user_id": user, "again": again, "secrets": options.check_secret_policy(policy),
+        "keep_attachments": keep, "day_first": day_first,
+    }  # fmt: skip
+    _check_resuming(resume, paths, given)
+    if resume is False:
+        _give_up(home, json)
+        return
+    report, is_empty = _ingest(paths, given, dry_run, wait, bool(resume), home)
+    if resume and not report.files and not json:
+        output.say("No import was broken off.")
+        return
     not_there = {str(path) for path in paths if not os.path.lexists(path)}
     missing = [file.path for file in report.files if file.path in not_there]
     is_nothing_there = len(missing) == len(report.files)
@@ -87,6 +108,8 @@ def ingest(
         import_report.say_errors(report.files, missing)
     if any(file.status in ("partial", "failed") for file in report.files):
         _say_incomplete(report, missing, dry_run)
+        if resume:
+            output.say("'appliance ingest --no-resume' gives up what is not there any more.")
     if report.stopped:
         hint = "Make room on the disk, then ingest again: only new messages are added."
         if report.stopped.startswith(ALL_STORED):
@@ -114,17 +137,31 @@ def _say_incomplete(report: IngestReport, missing: list[str], dry_run: bool) -> 
     )
 
 
+def _check_resuming(resume: bool | None, paths: list[Path], given: Mapping[str, Any]) -> None:
+    if resume is None and not paths:
+        raise UsageError("No path is given.", hint="Name a file, a folder or a zip; --resume goes on with an import.")
+    has_options = given["again"] or any(value is not None for name, value in given.items() if name != "again")
+    if resume is not None and (paths or has_options):
+        flags = "--resume" if resume else "--no-resume"
+        raise UsageError(f"{flags} takes no paths, and no options of an import: they are those that it began with.")
+
+
+def _give_up(home: str | None, json: bool) -> None:
+    """Forget which imports were broken off; what was read of them stays."""
+    with options.open_existing(home, "ingest") as memory:
+        begun = memory.overview.unfinished_imports()
+        for one in begun:
+            memory.overview.give_up_import(one.path, user_id=one.user_id, namespace=one.namespace)
+    if json:
+        output.print_json({"given_up": [one.path for one in begun]})
+    elif not begun:
+        output.say("No import was broken off.")
+    for one in () if json else begun:
+        output.print_line(f"{output.display_path(one.path)} is given up. What was read of it stays.")
+
+
 def _ingest(
-    paths: list[Path],
-    format: str | None,
-    user: str | None,
-    dry_run: bool,
-    again: bool,
-    secrets: SecretPolicy | None,
-    keep: bool | None,
-    day_first: bool | None,
-    wait: bool,
-    home: str | None,
+    paths: list[Path], given: Mapping[str, Any], dry_run: bool, wait: bool, resume: bool, home: str | None
 ) -> tuple[IngestReport, bool]:
     """The report, and whether the memory is empty after it."""
     from appliance.paths import find_home
@@ -133,26 +170,38 @@ def _ingest(
         if dry_run and not find_home(home).database.is_file():
             # A dry run must not create a memory.
             home = stack.enter_context(tempfile.TemporaryDirectory(prefix="appliance-"))
-        memory = stack.enter_context(options.open_or_create(home, "ingest"))
+        memory = stack.enter_context((options.open_existing if resume else options.open_or_create)(home, "ingest"))
         on_file, on_embedded = stack.enter_context(output.progress())
-        report = memory.ingest(
-            paths,
-            format=format,
-            user_id=user,
-            dry_run=dry_run,
-            again=again,
-            secrets=secrets,
-            wait=wait,
-            keep_attachments=keep,
-            day_first=day_first,
-            on_file=on_file,
-            on_embedded=on_embedded,
-        )
+        imports: list[tuple[Any, Mapping[str, Any]]] = [(paths, given)]
+        if resume:
+            imports = [(one.path, one.options) for one in memory.overview.unfinished_imports()]
+        reports = []
+        for source, arguments in imports:
+            reports.append(
+                memory.ingest(source, **arguments, dry_run=dry_run, wait=wait, on_file=on_file, on_embedded=on_embedded)
+            )
+            if reports[-1].stopped:
+                break
+        report = _together(reports)
         is_empty = not dry_run and not report.total("messages") and not memory.overview.counts()["messages"]
         # No process stays to do it in the background. A language model would take minutes to hours, so it waits.
         if wait and not dry_run and not report.stopped and not memory.settings.llm.base_url:
             memory.run_pending_jobs()
         return report, is_empty
+
+
+def _together(reports: Sequence[IngestReport]) -> IngestReport:
+    """The reports of several imports as one."""
+    from appliance.types import IngestReport
+
+    if len(reports) == 1:
+        return reports[0]
+    return IngestReport(
+        tuple(file for report in reports for file in report.files), sum(report.chunks for report in reports),
+        sum(report.embedded for report in reports), reports[-1].pending if reports else 0,
+        sum(report.seconds for report in reports), reports[-1].pending_reason if reports else "",
+        reports[-1].stopped if reports else "",
+    )  # fmt: skip
 
 
 def add(

@@ -70,7 +70,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     )
     output.print_fields(
         {
-            "health": shape["troubles"] or shape["health"],
+            "health": shape["troubles"] or shape["health"] + _unchecked_text(shape["unchecked_tables"]),
             "home": root,
             **_owner_row(shape),
             **_count_rows(shape["counts"]),
@@ -91,6 +91,15 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     )
     for trouble in shape["files"]["troubles"][:MAX_REPORTED_TROUBLES]:
         output.print_line(f"  {trouble['path']}: {trouble['reason']}")
+    for begun in shape["files"]["unfinished"][:MAX_REPORTED_TROUBLES]:
+        output.print_line(f"  {begun['path']}: the import was broken off; 'ingest --resume' reads the rest")
+
+
+def _unchecked_text(tables: Sequence[str]) -> str:
+    """What the health says nothing of."""
+    if not tables:
+        return ""
+    return f"; not checked for damage, which takes longer: {', '.join(tables)} ('appliance verify' does)"
 
 
 NAMED_COUNTS = {"variants": "repeated"}
@@ -202,7 +211,7 @@ def _summaries_rows(summaries: dict[str, Any]) -> Iterator[str]:
 
 
 def _files_text(files: dict[str, Any]) -> str:
-    counted = {state: count for state, count in files.items() if state != "troubles" and count}
+    counted = {state: count for state, count in files.items() if isinstance(count, int) and count}
     return ", ".join(f"{count:,} {state}" for state, count in counted.items())
 
 

@@ -22,6 +22,7 @@ from appliance.engine.home_database import apply_default_ttl, open_database
 from appliance.engine.index_location import unless_index_is_away
 from appliance.engine.index_service import IndexService
 from appliance.engine.model_cache import ModelCache
+from appliance.engine.unfinished_imports import UnfinishedImports
 from appliance.engine.verification import verify
 from appliance.errors import StoreCorrupt
 from appliance.languages import temporal
@@ -37,7 +38,8 @@ from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
 from appliance.settings import Settings
 from appliance.store import conversation_time, digests, generations, messages, sessions, variants, versions
-from appliance.store.damage import MessageScan, damage_behind
+from appliance.store.damage import damage_behind
+from appliance.store.damage_scans import DamageScans
 from appliance.store.lock import OwnerLock
 from appliance.store.room import file_errors
 from appliance.types import (
@@ -90,11 +92,12 @@ class Engine:
         self._database = open_database(home, worker=worker)
         worker = worker and not self._database.is_read_only
         apply_default_ttl(self._database, settings.session.ttl)
-        self.recorder, self.admission, self._message_scan = models.metrics, AdmissionControl(), MessageScan()
+        self.recorder, self.admission, self._damage_scans = models.metrics, AdmissionControl(), DamageScans()
         self.events = EventBus(self.recorder.count_event)
         self._index_service = IndexService(
             home, settings, self._database, self.admission, self.recorder, self.events.publish, models
         )
+        self._unfinished_imports = UnfinishedImports(self._database)
         drain = partial(self._index_service.drain_while, require_all=True)
         self._scheduler = Scheduler(drain, self._index_service.has_pending, self._jobs, self.admission, threads=worker)
         self._scheduler.begin()
@@ -232,6 +235,7 @@ class Engine:
             self.home, self._database, self.settings.user,
             lambda: self.watching.configured(), lambda: self.people.refresh(),
             lambda scope: self.archive.sessions_due_soon(scope), lambda scope: self.people.count_proposals(scope),
+            self._unfinished_imports,
         )  # fmt: skip
 
     @cached_property
@@ -294,7 +298,7 @@ class Engine:
 
         return Ingestion(
             self.home, self.settings, self._database, self._index_service, self._working_memory, self.admission,
-            self.events.publish, self._scheduler.wake, self.people.refresh,
+            self.events.publish, self._scheduler.wake, self.people.refresh, self._unfinished_imports,
         )  # fmt: skip
 
     @cached_property
@@ -457,8 +461,8 @@ class Engine:
 
         return home_status(
             self.home, self._database, self.settings, self.model_name, self.summaries, self._fact_extraction,
-            self._scheduler.last_error, self.recorder, self._message_scan, self.index.overview(),
-            self._index_service,
+            self._scheduler.last_error, self.recorder, self._damage_scans, self.index.overview(),
+            self._index_service, self._unfinished_imports.list(),
         )  # fmt: skip
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:

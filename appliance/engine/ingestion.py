@@ -13,6 +13,7 @@ from pathlib import Path
 from appliance import requests as r
 from appliance.engine import embedding_api
 from appliance.engine.index_service import ALL_STORED, IndexService
+from appliance.engine.unfinished_imports import RunningImport, UnfinishedImports, finish_path, options_of
 from appliance.errors import DiskFull, UsageError
 from appliance.ingest import documents, pipeline
 from appliance.ingest.batches import FileTally
@@ -59,6 +60,7 @@ class Ingestion:
         publish: Callable[[Event], None],
         wake_scheduler: Callable[[], None],
         refresh_people: Callable[[], object],
+        unfinished_imports: UnfinishedImports,
     ) -> None:
         self._home = home
         self._settings = settings
@@ -69,6 +71,7 @@ class Ingestion:
         self._publish = publish
         self._wake_scheduler = wake_scheduler
         self._refresh_people = refresh_people
+        self._unfinished_imports = unfinished_imports
         self._has_retried = False
         """Whether documents without a library were looked at again since this home was opened."""
         self._kept_at_purge: int | None = None
@@ -161,7 +164,10 @@ class Ingestion:
             day_first=request.day_first,
             progress=lambda file, messages: on_progress(Progress("reading", messages, file=as_given(file, given))),
         )
-        tallies, stopped = _read(list(given), context)
+        # An upload goes with the server that received it.
+        lasting = [path for path in given if not (request.dry_run or path.is_relative_to(self._home.uploads))]
+        with self._unfinished_imports.running(lasting, scope, options_of(request)) as running:
+            tallies, stopped = _read(list(given), context, running)
         embedded = 0
         if not stopped:
             self._refresh_people()
@@ -230,11 +236,14 @@ class Ingestion:
         tallies = list(pipeline.ingest([file], context, within=root))
         if not logs.confirm(file, tallies):
             tallies = list(pipeline.ingest([file], context, within=root))
+        finish_path(self._database, file, scope)
         self._wake_scheduler()
         return [tally.report() for tally in tallies]
 
 
-def _read(paths: Sequence[Path], context: pipeline.IngestContext) -> tuple[list[FileTally], str]:
+def _read(
+    paths: Sequence[Path], context: pipeline.IngestContext, running: RunningImport
+) -> tuple[list[FileTally], str]:
     """Read sources into the memory. Returns what was read of each document, and why it ended early if the disk has no
     room.
 
@@ -250,8 +259,12 @@ def _read(paths: Sequence[Path], context: pipeline.IngestContext) -> tuple[list[
         context.progress(file, messages)
 
     try:
-        for tally in pipeline.ingest(list(paths), replace(context, progress=note_file)):
-            tallies.append(tally)
+        noting = replace(context, progress=note_file, note_begun=running.note)
+        for path in paths:
+            for tally in pipeline.ingest([path], noting):
+                tallies.append(tally)
+            if not context.dry_run:
+                running.finish(path, context.scope)
     except DiskFull as error:
         if not tallies and not begun:
             raise

@@ -13,6 +13,7 @@ from appliance import requests as r
 from appliance import timestamps
 from appliance.engine.query_matches import query_matches
 from appliance.engine.start_page import StartPageInputs, read_start_page
+from appliance.engine.unfinished_imports import UnfinishedImports
 from appliance.errors import UsageError
 from appliance.languages.periods import read_day
 from appliance.memory.overview import OverviewService, check_limit
@@ -36,6 +37,7 @@ from appliance.types import (
     StartPage,
     Statistics,
     TimelineMonth,
+    UnfinishedImport,
 )
 
 
@@ -51,12 +53,25 @@ class Overviews(OverviewService):
         refresh_people: Callable[[], object],
         archived_soon: Callable[[Scope], list[int]],
         count_proposals: Callable[[Scope], int],
+        unfinished_imports: UnfinishedImports,
     ) -> None:
         """``watched_folders`` returns those of the settings; ``refresh_people`` is called before people are read; the
         others are as in ``StartPageInputs``."""
         super().__init__(home, database, owner, watched_folders)
         self._refresh_people = refresh_people
-        self._start_page_inputs = StartPageInputs(owner, archived_soon, count_proposals)
+        self._unfinished_imports = unfinished_imports
+        self._start_page_inputs = StartPageInputs(
+            owner, archived_soon, count_proposals, lambda scope: len(unfinished_imports.list(scope))
+        )
+
+    def unfinished_imports(self, request: r.UnfinishedImportsRequest) -> list[UnfinishedImport]:
+        """See ``UnfinishedImportsRequest``."""
+        found = self._unfinished_imports.list()
+        return [one for one in found if request.user_id in (None, one.user_id)]
+
+    def give_up_import(self, request: r.GiveUpImportRequest) -> None:
+        """See ``GiveUpImportRequest``."""
+        self._unfinished_imports.give_up(request.path, self._scope(request.user_id, request.namespace))
 
     def matches(self, request: r.MatchesRequest) -> list[MessageMatches]:
         """See ``MatchesRequest``."""

@@ -71,6 +71,9 @@ class MessageBatch:
     """What is known of attached files, by session and by the external id of the message."""
     is_end: bool = False
     """Whether the document ends with this batch, as far as that is known."""
+    is_whole: bool = False
+    """Whether it is known of this batch that nothing comes after it; a last one may also come before what can't be
+    read."""
 
 
 def batches(
@@ -114,7 +117,7 @@ def batches(
     except InputError as error:
         failure = error
     if count:
-        yield replace(batch, is_end=True)
+        yield replace(batch, is_end=True, is_whole=failure is None)
     if contacts:
         noun = "contact" if contacts == 1 else "contacts"
         tally.notes.append(InputProblem("", f"read {contacts} {noun}, by which people are told", harmless=True))

@@ -35,6 +35,7 @@ from appliance.store import (
     chunks,
     conversation_time,
     document_updates,
+    imports,
     lexical,
     message_states,
     messages,
@@ -103,6 +104,7 @@ class IngestContext:
         yield_to_queries: Called between small steps of reading and storing; waits while queries run.
         is_idle: Returns whether no query runs, so that batches may be large.
         publish: Called with an event for each document.
+        note_begun: Called first in each transaction that stores messages of a document.
         read_pages: Reads a document; ``pages_here`` or what does the same elsewhere.
         side_files: Collects the files that are read with a document.
         take_in_files: Called when the messages of a document are stored, for the files that are attached to them.
@@ -124,6 +126,7 @@ class IngestContext:
     yield_to_queries: Callable[[], None] = lambda: None
     is_idle: Callable[[], bool] = lambda: True
     publish: Callable[[Event], None] = lambda event: None
+    note_begun: Callable[[sqlite3.Connection], None] = lambda tx: None
     read_pages: Callable[[sources.DetectedDocument, IngestContext], Iterator[MessagePage]] = pages_here
     side_files: SideFiles = field(default_factory=SideFiles)
     take_in_files: Callable[[Document, IngestContext, FileTally], None] = lambda document, context, tally: None
@@ -151,37 +154,32 @@ def ingest_document(detected: sources.DetectedDocument, context: IngestContext) 
     document = detected.document
     tally = FileTally(document.name, detected.format)
     context.side_files.formats[document.name] = detected.format
-    before = _stamp(document)
+    before = sources.stamp(document)
     try:
         with context.database.dry_run() if context.dry_run else nullcontext():
+            is_whole = True
             for batch in batches(context.read_pages(detected, context), tally, context.is_idle):
                 store(batch, document, context, tally)
+                is_whole = batch.is_whole
                 context.progress(document.name, tally.messages)
+            if not (is_whole or tally.errors):  # that a full batch was the last one shows afterwards
+                with context.database.write() as tx:
+                    imports.finish_source(tx, document.name)
     except InputError as error:
         hint = f"; {error.hint}" if error.hint else ""
         tally.errors.append(InputProblem(error.where or "", error.args[0] + hint))
-    if before != (after := _stamp(document)):
+    if before != (after := sources.stamp(document)):
         message = CHANGED if after is not None else "it was moved or deleted while it was read"
         tally.notes.append(InputProblem("", message, harmless=True))
     if not context.dry_run:
         context.take_in_files(document, context, tally)
+        counts = {name: getattr(tally, name) for name in ("messages", "new", "updated", "duplicates")}
+        context.publish(Event("ingested", document.name, {**counts, "errors": len(tally.errors)}))
     if tally.forgotten:
         skipped = f"skipped {tally.forgotten} message{'' if tally.forgotten == 1 else 's'}"
         message = f"{skipped} that had been forgotten or deleted; use 'ingest --again' to import them"
         tally.notes.append(InputProblem("", message, harmless=True))
-    if not context.dry_run:
-        counts = {name: getattr(tally, name) for name in ("messages", "new", "updated", "duplicates")}
-        context.publish(Event("ingested", document.name, {**counts, "errors": len(tally.errors)}))
     return tally
-
-
-def _stamp(document: Document) -> tuple[int, int, int] | None:
-    """What tells that a file has changed; None if it is gone, or a member of a zip."""
-    try:
-        info = document.path.stat() if document.path is not None else None
-    except OSError:
-        info = None
-    return None if info is None else (info.st_ino, info.st_size, info.st_mtime_ns)
 
 
 def _yielding_scorer(context: IngestContext) -> ScoreImportance | None:
@@ -205,6 +203,7 @@ def _unread_tally(source: sources.UnreadSource) -> FileTally:
 def store(batch: MessageBatch, document: Document, context: IngestContext, tally: FileTally) -> None:
     """Store one batch in one transaction, so that database, full text and outbox agree even after an interruption."""
     with context.database.write() as tx:
+        context.note_begun(tx)
         change, score_importance = BatchChange(), _yielding_scorer(context)
         source: int | None = None
         may_be_forgotten = tombstones.exist(tx)
@@ -217,9 +216,9 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
             if not incoming:
                 continue
             if source is None:  # the name of a file whose messages were all forgotten is not noted
-                source = messages.upsert_source(tx, document.name, tally.format or "", document.size)
+                source = imports.upsert_source(tx, document.name, tally.format or "", document.size)
             session, is_new = _session(tx, key, batch, incoming, context, tally.format or "", source)
-            messages.link_source(tx, source, session)
+            imports.link_source(tx, source, session)
             user_texts = [message.text for message in incoming if message.conversational and message.role == "user"]
             if batch.progress_by_session[key].record.has_global_ids:
                 incoming, left_out = take_out_shared(tx, source, session, incoming)
@@ -249,7 +248,7 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                 format = batch.progress_by_session[key].record.format or tally.format or ""
                 profiles.add_participants(tx, owner, format, session, reported)
         if batch.contacts:
-            source = source or messages.upsert_source(tx, document.name, tally.format or "", document.size)
+            source = source or imports.upsert_source(tx, document.name, tally.format or "", document.size)
             for contact in batch.contacts:
                 profiles.add_contact(tx, context.scope, tally.format or "", source, contact)
         is_split = document.size <= SPLIT_AT_ONCE_BYTES or context.dry_run
@@ -260,6 +259,8 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
             tally.unsplit.extend(change.written)
         for record in batch.state:
             _apply_state(tx, record, context, tally)
+        if batch.is_whole and not tally.errors:
+            imports.finish_source(tx, document.name)
 
 
 def _apply_state(tx: sqlite3.Connection, record: StateRecord, context: IngestContext, tally: FileTally) -> None:

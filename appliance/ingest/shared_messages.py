@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from appliance.store import branches, sessions
-from appliance.store.messages import MessageInsert, link_source
+from appliance.store.imports import link_source
+from appliance.store.messages import MessageInsert
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)

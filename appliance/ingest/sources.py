@@ -358,6 +358,15 @@ def zip_member(archive: Path, name: str) -> Document | None:
         return _ZipContents(opened, archive, _SourceRoot(archive, None), damage)._find("", "", name)
 
 
+def stamp(document: Document) -> tuple[int, int, int] | None:
+    """What tells that a file has changed; None if it is gone, or a member of a zip."""
+    try:
+        info = document.path.stat() if document.path is not None else None
+    except OSError:
+        info = None
+    return None if info is None else (info.st_ino, info.st_size, info.st_mtime_ns)
+
+
 def _open_file(path: Path) -> AbstractContextManager[BinaryIO]:
     return path.open("rb")
 

@@ -66,8 +66,8 @@ class ZipLimits:
             self._messages_left -= count
         if self._messages_left < 0:
             raise InputError(
-                "this zip has more messages than its size allows; the rest was not read",
-                hint="unpack it and ingest the files, if they are what they should be",
+                "This zip has more messages than its size allows; the rest was not read.",
+                hint="Unpack it and ingest the files if you know what they hold.",
             )
 
 

@@ -24,6 +24,7 @@ from appliance.store import (
     chunks,
     deletion,
     documents,
+    imports,
     messages,
     people,
     profiles,
@@ -70,7 +71,7 @@ def _erase(
         names = erased_texts.read_names(tx, preview.messages, preview.sessions)
         tombstones.add(tx, tombstones.origins(tx, preview.messages))
         source_keys = _source_keys(tx, preview.messages)
-        copies = messages.linked_sources(tx, preview.touched).keys() - source_keys
+        copies = imports.linked_sources(tx, preview.touched).keys() - source_keys
         stated_values = statements.stated_values(tx, preview.messages)
         silenced = people.authors_of_messages(tx, preview.messages)
         for scope in profiles.forget_contacts(tx, preview.contacts):
@@ -137,7 +138,8 @@ def _forget_files(
     paths = {path for (path,) in tx.execute(f"DELETE FROM source WHERE {where} RETURNING path", values).fetchall()}
     watched = watched_files.without_source(tx, all_of, paths)
     watched_files.forget(tx, watched)
-    return {PurePath(path).name for path in paths | {os.fsdecode(path) for path in watched}}
+    begun = imports.forget(tx, all_of, paths)
+    return {PurePath(path).name for path in paths | begun | {os.fsdecode(path) for path in watched}}
 
 
 def _source_keys(db: sqlite3.Connection, keys: Collection[int]) -> list[int]:

@@ -19,7 +19,18 @@ import msgspec
 
 from appliance.errors import NotFound, UsageError
 from appliance.memory.echoes import Echoes, find_echoes
-from appliance.store import archive, authors, documents, lexical, messages, profiles, sessions, spellings, statements
+from appliance.store import (
+    archive,
+    authors,
+    documents,
+    imports,
+    lexical,
+    messages,
+    profiles,
+    sessions,
+    spellings,
+    statements,
+)
 from appliance.store.author_selection import AuthorSelection, is_exact, missing_whole_name, resolve_authors
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.types import ROLES, ErasurePreview, Filters, Scope
@@ -160,7 +171,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         found_alone=found_alone,
         contacts=tuple(contacts),
         authors=dict(written_as.most_common()),
-        notes=tuple(missing_whole_name(db, scope, name) for name in missing if not rows),
+        notes=(*(missing_whole_name(db, scope, name) for name in missing if not rows), *echoes.notes),
     )
 
 
@@ -303,7 +314,7 @@ def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
 def _existing_files(db: sqlite3.Connection, rows: Sequence[_MessageRow], sessions: Iterable[int]) -> tuple[str, ...]:
     """The files from which messages were read, and those that have messages of the same sessions, as far as they are
     still there."""
-    paths = {row.path for row in rows if row.path} | {*messages.linked_sources(db, sessions).values()}
+    paths = {row.path for row in rows if row.path} | {*imports.linked_sources(db, sessions).values()}
     return tuple(sorted(path for path in paths if Path(path).is_file()))
 
 

@@ -36,7 +36,7 @@ from appliance.store.damage import DamagedRow
 from appliance.store.generation_states import ACTIVE_SQL, Generation
 from appliance.store.room import allocated_bytes, free_bytes, megabytes
 from appliance.timestamps import iso_from_microseconds
-from appliance.types import Histogram, IndexStatus
+from appliance.types import Histogram, IndexStatus, UnfinishedImport
 
 MAX_NAMED_DAMAGES = 5  # of the damaged messages, in the line about health
 MIN_FREE_BYTES = 25_000_000
@@ -55,11 +55,13 @@ def status(
     index: IndexStatus | None = None,
     api_trouble: str = "",
     is_building: bool = False,
+    unfinished_imports: Sequence[UnfinishedImport] = (),
 ) -> dict[str, Any]:
     """Return the counts, the model, the disk use in bytes, all ``troubles`` that a person should know of, first which
     messages are ``damaged``, and the health: "ok", or the first of them. The apparent size counts the holes of files,
     which take no room on the disk but in a copy without holes; the index has them while it is open. ``index`` says
-    where that is, ``api_trouble`` why an embedding API failed, ``is_building`` that a generation is being built now.
+    where that is, ``api_trouble`` why an embedding API failed, ``is_building`` that a generation is being built now,
+    and ``unfinished_imports`` which imports were broken off.
 
     ``latency`` (milliseconds) and ``memory`` (bytes) are what this process has measured of itself."""
     generation = generation_states.active(db)
@@ -82,6 +84,9 @@ def status(
     if unread := sum(file_counts.get(state, 0) for state in ("failed", "partial")):
         files = "1 file was" if unread == 1 else f"{unread:,} files were"
         troubles.append(f"{files} not read completely")
+    if unfinished_imports:
+        files = "1 import was" if len(unfinished_imports) == 1 else f"{len(unfinished_imports):,} imports were"
+        troubles.append(f"{files} broken off: 'appliance ingest --resume' reads the rest")
     file_sizes = {
         "database": [*_stats(*home.root.glob("recall.db*"))],
         "vectors": [*file_stats(home.vectors)],
@@ -112,6 +117,10 @@ def status(
         "files": {
             **{state: file_counts.get(state, 0) for state in get_args(watched_files.State)},
             "troubles": [{"path": path, "reason": reason} for path, reason in failures],
+            "unfinished": [
+                {"path": one.path, "user_id": one.user_id, "namespace": one.namespace, "begun_at": one.begun_at}
+                for one in unfinished_imports
+            ],
         },
         "disk_bytes": {name: sum(map(allocated_bytes, stats)) for name, stats in file_sizes.items()},
         "apparent_bytes": {name: sum(stat.st_size for stat in stats) for name, stats in file_sizes.items()},

@@ -140,6 +140,7 @@ def still_said(db: sqlite3.Connection) -> Iterator[str]:
         "SELECT value, NULL, NULL FROM profile_identity",
         "SELECT identities, others, name FROM person_decision",
         "SELECT path, NULL, NULL FROM source",
+        "SELECT path, NULL, NULL FROM unfinished_import",
         f"SELECT path, reason, NULL FROM file WHERE {NAMED_SQL}",
     ):
         for row in db.execute(query):

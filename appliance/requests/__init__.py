@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         AttachmentFileRequest,
         AttachmentRequest,
         DayRequest,
+        GiveUpImportRequest,
         ImportedFilesRequest,
         ImportedSessionsRequest,
         ListAttachmentsRequest,
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
         StatisticsRequest,
         TagSessionRequest,
         TimelineRequest,
+        UnfinishedImportsRequest,
         UntagSessionRequest,
     )
     from appliance.requests.people import (
@@ -172,9 +174,11 @@ _MODULE_BY_NAME = {
             "WatchRequest"
         ),
         "overviews": (
-            "AttachmentFileRequest AttachmentRequest DayRequest ImportedFilesRequest ImportedSessionsRequest "
+            "AttachmentFileRequest AttachmentRequest DayRequest GiveUpImportRequest ImportedFilesRequest "
+            "ImportedSessionsRequest "
             "ListAttachmentsRequest ListTagsRequest MessageAttachmentsRequest OnThisDayRequest "
-            "StartPageRequest StatisticsRequest TagSessionRequest TimelineRequest UntagSessionRequest"
+            "StartPageRequest StatisticsRequest TagSessionRequest TimelineRequest "
+            "UnfinishedImportsRequest UntagSessionRequest"
         ),
         "people": (
             "ListPeopleRequest MeRequest MergePeopleRequest PersonRequest RenamePersonRequest SetMeRequest "
@@ -225,6 +229,7 @@ __all__ = [
     "FoldersRequest",
     "ForecastReindexRequest",
     "ForgetRequest",
+    "GiveUpImportRequest",
     "ImportanceRequest",
     "ImportedFilesRequest",
     "ImportedSessionsRequest",
@@ -293,6 +298,7 @@ __all__ = [
     "TimelineRequest",
     "UndoFactRequest",
     "UndoPeopleRequest",
+    "UnfinishedImportsRequest",
     "UnpinRequest",
     "UnpinSessionRequest",
     "UntagSessionRequest",

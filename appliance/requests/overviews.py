@@ -23,6 +23,7 @@ from appliance.types import (
     StatisticsUnit,
     TagCount,
     TimelineMonth,
+    UnfinishedImport,
 )
 
 
@@ -142,6 +143,39 @@ class ImportedFilesRequest(Request[list[ImportedFile]]):
     _: KW_ONLY
     limit: int = 100
     user_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedImportsRequest(Request[list[UnfinishedImport]]):
+    """List the imports that were begun and broken off, the first one first. ``memory.ingest(one.path, **one.options)``
+    goes on with one: what is stored already is recognised. One that runs now is not among them.
+
+    Args:
+        user_id: Only those for this user's memory; by default those of all users.
+    """
+
+    name: ClassVar[str] = "overview.unfinished_imports"
+
+    _: KW_ONLY
+    user_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUpImportRequest(Request[None]):
+    """Forget that an import was broken off. What was read of it stays.
+
+    Args:
+        path: The file, folder or zip, as ``UnfinishedImport`` names it.
+        user_id: Whose memory it was for; by default the configured user's.
+        namespace: The namespace within that memory.
+    """
+
+    name: ClassVar[str] = "overview.give_up_import"
+
+    path: str
+    _: KW_ONLY
+    user_id: str | None = None
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,30 +182,6 @@ def count(db: sqlite3.Connection, scope: Scope | None = None) -> int:
     )
 
 
-def upsert_source(tx: sqlite3.Connection, path: str, format: str, size: int) -> int:
-    """Note that the file at ``path``, of ``size`` bytes, is read now; returns its key."""
-    return fetch_int(
-        tx,
-        "INSERT INTO source (path, format, bytes, first_at, last_at) VALUES (?1, ?2, ?3, ?4, ?4)"
-        " ON CONFLICT (path) DO UPDATE SET format = ?2, bytes = ?3, last_at = ?4 RETURNING id",
-        (path, format, size, now()),
-    )
-
-
-def link_source(tx: sqlite3.Connection, source: int, session: int) -> None:
-    """Note that a source has messages of a session."""
-    tx.execute("INSERT OR IGNORE INTO source_session (session_id, source_id) VALUES (?, ?)", (session, source))
-
-
-def linked_sources(db: sqlite3.Connection, sessions: Iterable[int]) -> dict[int, str]:
-    """Return the sources that have messages of any of these sessions, with their paths."""
-    query = (
-        "SELECT DISTINCT f.id, f.path FROM source_session l JOIN source f ON f.id = l.source_id"
-        f" WHERE l.session_id IN {JSON_KEYS_SQL}"
-    )
-    return dict(db.execute(query, (json_keys(sessions),)).fetchall())
-
-
 def stored_states(tx: sqlite3.Connection, session: int, external_ids: Sequence[str]) -> dict[str, StoredState]:
     """Return the stored forms of those of the messages that a session has, by external id."""
     states: dict[str, StoredState] = {}

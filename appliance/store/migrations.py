@@ -327,10 +327,27 @@ PEOPLE_AGAIN = (
     "INSERT OR IGNORE INTO people_stale SELECT DISTINCT user_id, namespace FROM person",
 )
 
+_UNFINISHED_IMPORTS = (
+    # Whether a file was read to its end without errors. Of those that an earlier version read it is not known, and most
+    # were.
+    "ALTER TABLE source ADD COLUMN complete INTEGER NOT NULL DEFAULT 1",
+    """
+-- An import that was begun, until its path was read to the end. See imports.py.
+CREATE TABLE unfinished_import (
+    path BLOB NOT NULL,  -- of a file, folder or zip, as the bytes of the file system
+    user_id TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    begun_at INTEGER NOT NULL,
+    options TEXT NOT NULL,  -- the other arguments of the import, as JSON
+    PRIMARY KEY (path, user_id, namespace)
+) WITHOUT ROWID""",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
     _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, _CHUNKINGS, _CONVERSATION_TIMES, ATTACHMENTS_AND_TAGS,
     PEOPLE_TABLES, DOCUMENTS, new_messages.DROP_TRIGGERS, (message_parts.FILL_OMITTED_SQL,), PEOPLE_AGAIN,
+    _UNFINISHED_IMPORTS,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 

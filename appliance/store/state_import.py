@@ -15,7 +15,7 @@ import msgspec
 
 from appliance.errors import UsageError
 from appliance.runtime.decoding import convert
-from appliance.store import branches, digests, messages, people, profiles, sessions, statements, tags, tombstones
+from appliance.store import branches, digests, imports, people, profiles, sessions, statements, tags, tombstones
 from appliance.store.people import PersonDecision
 from appliance.store.sql import to_json
 from appliance.store.statements import Decision
@@ -231,7 +231,8 @@ def _write_participant(tx: sqlite3.Connection, scope: Scope, record: _Participan
 
 
 def _write_contact(tx: sqlite3.Connection, scope: Scope, record: _Contact) -> str | None:
-    file = messages.upsert_source(tx, record.file.path, record.file.format, record.file.bytes)
+    file = imports.upsert_source(tx, record.file.path, record.file.format, record.file.bytes)
+    imports.finish_source(tx, record.file.path)
     profiles.add_contact(tx, scope, record.source, file, ContactRecord(tuple(record.identities), record.me))
     return None
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Owner,
         ReindexForecast,
         TagCount,
+        UnfinishedImport,
         WatchedFile,
     )
     from appliance.types.people import (
@@ -155,7 +156,7 @@ _MODULE_BY_NAME = {
         "index": "IndexStatus",
         "overview": (
             "Activity FilterChoices ImportedFile ImportedSession MessageMatches Outline Owner ReindexForecast "
-            "TagCount WatchedFile"
+            "TagCount UnfinishedImport WatchedFile"
         ),
         "people": (
             "Identity IdentityKind PeopleChange PeopleList Person PersonConversation PersonDetails "
@@ -303,6 +304,7 @@ __all__ = [
     "TagCount",
     "TimeOf",
     "TimelineMonth",
+    "UnfinishedImport",
     "VerifyReport",
     "Waiting",
     "WatchChange",

@@ -64,10 +64,11 @@ FACT_KIND_HEADINGS: Mapping[FactKind, str] = {
 
 def waiting_labels(waiting: Waiting) -> dict[str, str]:
     """What waits for the person, in words, by what is waited for: the names are "contradictions", "proposals",
-    "failed", "read" and "archived"."""
+    "imports", "failed", "read" and "archived"."""
     counts = {
         "contradictions": (waiting.contradictions, "contradiction{} to settle"),
         "proposals": (waiting.proposals, "pair{} of names that may be one person"),
+        "imports": (waiting.imports, "import{} to finish"),
         "failed": (waiting.files_failed, "file{} that could not be read"),
         "read": (waiting.files_read, "file{} read since yesterday"),
         "archived": (waiting.archived_soon_count, "conversation{} about to be archived"),

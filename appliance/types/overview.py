@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class MessageMatches:
 @dataclass(frozen=True, slots=True)
 class FilterChoices:
     """The values that a search can filter by, most frequent first: users and namespaces with their numbers of
-    sessions, sources and roles with their numbers of messages."""
+    conversations, roles with their numbers of messages, and sources with those that people and assistants said."""
 
     users: Mapping[str, int]
     namespaces: Mapping[str, int]
@@ -81,7 +81,8 @@ class WatchedFile:
 class ImportedFile:
     """A file that was imported, or a document in a zip, and what the memory has from it. ``size`` is in bytes,
     ``first_read_at`` and ``read_at`` (the latest time) are ISO 8601. ``sessions`` counts those of which the file has
-    messages, ``messages`` those that were stored from it: what was known from another file counts there."""
+    messages, ``messages`` those that were stored from it: what was known from another file counts there. Without
+    ``complete``, the latest reading of it runs now, was broken off, or found what can't be read."""
 
     path: str
     format: str
@@ -90,6 +91,20 @@ class ImportedFile:
     read_at: str
     sessions: int
     messages: int
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedImport:
+    """An import that was begun and broken off. ``path`` is the file, folder or zip that was named, ``user_id`` and
+    ``namespace`` whose memory it is for, ``begun_at`` is ISO 8601. ``options`` are the arguments that it was asked for
+    with: ``memory.ingest(path, **options)`` goes on."""
+
+    path: str
+    user_id: str
+    namespace: str
+    begun_at: str
+    options: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

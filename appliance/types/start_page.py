@@ -27,6 +27,7 @@ class Waiting:
         files_failed: Files of watched folders that could not be read, or not completely.
         archived_soon: Sessions of which messages become old enough for the archive within a week.
         archived_soon_count: How many of these sessions there are; ``archived_soon`` has the latest.
+        imports: Imports that were begun and broken off.
     """
 
     contradictions: int = 0
@@ -35,6 +36,7 @@ class Waiting:
     files_failed: int = 0
     archived_soon: tuple[SessionInfo, ...] = ()
     archived_soon_count: int = 0
+    imports: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,3 +238,37 @@ def test_the_memory_itself_is_not_imported(run: Run, kept: Path) -> None:
     for path in (kept, kept / "recall.db", kept / "."):
         result = run("ingest", path, "--dry-run")
         assert result.exit_code == 2 and "That is the memory itself" in result.stderr
+
+
+@pytest.mark.slow
+def test_an_import_that_was_broken_off_is_named_resumed_or_given_up(
+    run: Run, chats: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, broken = pipeline.store, [True]
+
+    def store_and_break(*arguments: Any) -> None:
+        real(*arguments)
+        if broken:
+            broken.pop()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline, "store", store_and_break)
+    assert run("ingest", chats, "--user", "ana").exit_code == 130
+    status = run("status")
+    assert "broken off: 'appliance ingest --resume' reads the rest" in status.stdout
+    assert f"{chats}: the import was broken off" in status.stdout
+    assert [one["user_id"] for one in document(run("status", "--json"))["files"]["unfinished"]] == ["ana"]
+    assert run("ingest", "--resume", chats).exit_code == run("ingest", "--no-resume", "--user", "ana").exit_code == 2
+    assert run("ingest").exit_code == 2
+
+    report = document(run("ingest", "--resume", "--json"))
+    assert [Path(file["path"]).name for file in report["files"]] == [chats.name]
+    assert report["totals"]["duplicates"] and not document(run("search", "soup", "--json"))["hits"], "they are ana's"
+    assert "No import was broken off." in run("ingest", "--resume").stderr
+    assert document(run("ingest", "--resume", "--json"))["files"] == []
+
+    broken.append(True)
+    run("ingest", write(tmp_path / "more.jsonl", [line("more", 1, "One more")]))
+    assert "What was read of it stays." in run("ingest", "--no-resume").stdout
+    assert document(run("ingest", "--no-resume", "--json")) == {"given_up": []}
+    assert "broken off" not in run("status").stdout

@@ -196,6 +196,8 @@ CASES: Sequence[Case] = (
     case("folders", r.FoldersRequest()),
     case("imported files", r.ImportedFilesRequest(limit=5)),
     case("too many imported files", r.ImportedFilesRequest(limit=5_000)),
+    case("give up import", r.GiveUpImportRequest("/nowhere")),
+    case("unfinished imports", r.UnfinishedImportsRequest(user_id="me")),
     case("imported sessions", lambda folder, done: r.ImportedSessionsRequest(done["imported files"][0].path)),
     case("attachments", r.ListAttachmentsRequest(["image"], limit=5)),
     case("attachments of a kind", r.ListAttachmentsRequest(["smell"])),  # type: ignore[list-item]

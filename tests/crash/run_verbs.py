@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 from process_server import say
@@ -38,15 +39,17 @@ def summarise(home: str) -> None:
 def _work(memory: Appliance, action: str, files: tuple[str, ...]) -> None:
     if action == "backup":
         memory.backups.make(files[0], keep="1d", progress=lambda done, left: say("blocks", done))
-    elif action in ("ingest", "large"):
-        if action == "large":  # read in a process of its own, and split by the indexer
+    elif action in ("ingest", "large", "held"):
+        if action != "ingest":  # read in a process of its own, and split by the indexer
             page_reader.MIN_BYTES, page_reader._processors, pipeline.SPLIT_AT_ONCE_BYTES = 0, lambda: 2, 0
             batches.BATCH_MESSAGES = 300
-        memory.ingest(
-            files,
-            on_file=lambda path, count: say("file", path, count),
-            on_embedded=lambda done, pending: say("embedded", done),
-        )
+
+        def on_file(path: str, count: int) -> None:
+            say("file", path, count)
+            if action == "held":  # in the middle of the first file, until it is killed
+                signal.pause()
+
+        memory.ingest(files, on_file=on_file, on_embedded=lambda done, pending: say("embedded", done))
     elif action == "archive":
         archive.RUN_STEP_MESSAGES = 20
         memory.archive.run(days=0, importance=1.0)

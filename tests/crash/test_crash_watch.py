@@ -81,6 +81,7 @@ def test_restarts_at_random_moments_lose_and_double_nothing(tmp_path: Path, coun
             for line in map(json.loads, path.read_text(encoding="utf-8").splitlines())
         }
         assert latest.items() <= dict(there).items(), "nothing lost, and the latest state"
+        assert all(file.complete for file in memory.overview.imported_files()), "each was read to its end"
         files = memory.status()["files"]
         assert (files["read"], files["queued"], files["failed"]) == (len(list(folder.iterdir())), 0, 0)
         assert not memory.verify().problems

@@ -50,6 +50,7 @@ def test_beam_floor() -> None:
     assert overall("beam")["recall@10"] >= 0.64
 
 
+@pytest.mark.longest
 @pytest.mark.slow
 @needs_data
 def test_what_a_question_cites_is_in_its_context(tmp_path: Path) -> None:

@@ -85,6 +85,7 @@ def without_time(report: IngestReport) -> IngestReport:
     return replace(report, seconds=0.0)
 
 
+@pytest.mark.longest
 def test_what_comes_in_is_the_same(
     exports: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: list[subprocess.Popen[bytes]]
 ) -> None:

@@ -53,6 +53,7 @@ def _told(commands: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.longest
 @pytest.mark.skipif(not (BIN / "appliance").exists(), reason="the package is not installed in this environment")
 def test_the_tour(tmp_path: Path) -> None:
     tour = _told(block("## A tour").replace('export PATH="$PWD/.venv/bin:$PATH" ', "export "))

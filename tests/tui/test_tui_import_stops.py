@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from screens import run, shown, talk, until
+from screens import opened, run, shown, talk, until
 
+from appliance.ingest import batches
 from appliance_tui.app import ApplianceApp
 from appliance_tui.screens.import_preview import ImportPreviewScreen, import_and_notify
-from appliance_tui.widgets.files import FileList
+from appliance_tui.widgets.files import INCOMPLETE, UNFINISHED, FileList
+from appliance_tui.widgets.start_page import StartPagePanel
 from appliance_tui.workers import begin
 
 
@@ -145,5 +147,74 @@ def test_quitting_during_an_import_asks_first(home: Path, tmp_path: Path) -> Non
                 await pilot.press("ctrl+q")
                 assert app._exit is True
                 go_on.set()
+
+    run(body)
+
+
+class Broken(Exception):
+    """What breaks an import off."""
+
+
+def broken_off(home: Path, file: Path, **options: Any) -> None:
+    """A home in which the import of a file was broken off after its first batch."""
+
+    def stop(path: str, messages: int) -> None:
+        raise Broken
+
+    with opened(home)() as memory, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batches, "BATCH_MESSAGES", 10)
+        with pytest.raises(Broken):
+            memory.ingest(file, on_file=stop, **options)
+
+
+def long_talk(path: Path) -> Path:
+    line = {"session_id": "ponds", "role": "user"}
+    lines = (json.dumps({**line, "message_id": str(n), "content": f"heron {n}"}) for n in range(150))
+    path.write_text("".join(one + "\n" for one in lines))
+    return path
+
+
+@pytest.mark.parametrize("key", ["r", pytest.param("enter", marks=SLOW)])
+def test_an_import_that_was_broken_off_waits_and_goes_on_as_it_began(home: Path, tmp_path: Path, key: str) -> None:
+    file = long_talk(tmp_path / "ponds.jsonl")
+    broken_off(home, file, again=True, secrets="drop")
+
+    async def body() -> None:
+        async with shown(home) as (app, pilot):
+            page = app.screen.query_one(StartPagePanel)
+            await until(pilot, lambda: page.page is not None)
+            assert page.page is not None and page.page.waiting.imports == 1
+            await page._open_waiting("imports")
+            imported = app.screen.query_one("#inbox-imports", FileList)
+            await until(pilot, lambda: imported.has_focus and "ponds.jsonl" in listed(app))
+            assert listed(app)["ponds.jsonl"] == ("partial", UNFINISHED)
+            assert imported.chosen is not None and imported.chosen.path == str(file)
+            asked: list[dict[str, Any]] = []
+            memory = app.memory_worker.memory()
+            ingest = memory.ingest
+            memory.ingest = lambda *paths, **how: (asked.append(how), ingest(*paths, **how))[1]  # type: ignore[method-assign]
+            await pilot.press(key)
+            await until(pilot, lambda: app.import_queue.outcomes and app.import_queue.current is None)
+            assert (asked[0]["again"], asked[0]["secrets"], asked[0]["user_id"]) == (True, "drop", None)
+            await until(pilot, lambda: listed(app)["ponds.jsonl"][0] == "ok")
+            (read,) = await app.memory_worker.run_query(lambda memory: memory.overview.imported_files(str(file)))
+            assert (read.messages, read.complete) == (150, True)
+
+    run(body)
+
+
+@SLOW
+def test_an_import_that_was_broken_off_can_be_given_up(home: Path, tmp_path: Path) -> None:
+    broken_off(home, long_talk(tmp_path / "ponds.jsonl"))
+
+    async def body() -> None:
+        async with shown(home) as (app, pilot):
+            await pilot.press("f5")
+            await until(pilot, lambda: "ponds.jsonl" in listed(app))
+            app.screen.query_one("#inbox-imports", FileList).focus()
+            await pilot.press("X")
+            await until(pilot, lambda: listed(app)["ponds.jsonl"] == ("partial", INCOMPLETE))
+            unfinished = await app.memory_worker.run_query(lambda memory: memory.overview.unfinished_imports())
+            assert unfinished == []
 
     run(body)

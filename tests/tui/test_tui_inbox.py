@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import Awaitable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -339,6 +340,9 @@ def test_files_in_a_zip_are_named_with_it_and_counted_for_it() -> None:
     files = [imported("/in/team.zip/general/1.json", 2), imported("/in/team.zip/random/1.json", 0)]
     assert [imported_row(file).name for file in files] == ["team.zip/general/1.json", "team.zip/random/1.json"]
     assert [imported_row(file).facts[0] for file in files] == ["2 messages", "all known"]
+    begun = replace(files[0], complete=False)
+    assert (imported_row(files[0]).state, imported_row(begun).state) == ("ok", "partial")
+    assert imported_row(begun, is_being_read=True).state == "reading"
     assert files_in([*files, imported("/elsewhere/1.json", 7)], {"/in/team.zip", "/in/te"}) == {"/in/team.zip": files}
 
 

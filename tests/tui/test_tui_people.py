@@ -137,7 +137,7 @@ def test_enter_lists_everything_that_a_person_wrote(filled: Path) -> None:
             await until(pilot, lambda: app.screen.query("FilterChip"))
             assert "author: Ana Lima" in str(app.screen.query("FilterChip").first().label)  # type: ignore[attr-defined]
             await pilot.press("w")  # no query, no reasons
-            assert app.screen is not page and any("passes the filters" in one.message for one in app._notifications)
+            assert app.screen is not page and any("matches the filters" in one.message for one in app._notifications)
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and app.screen.transcript.marked_id)
             note = app.screen.query_one("#reading-note", Static)
@@ -204,6 +204,32 @@ def test_a_person_is_renamed_merged_split_and_said_to_be_oneself(filled: Path) -
             await until(pilot, lambda: page._person is not None and page._person.me)
             me = app.memory_worker.memory().people.me()
             assert me is not None and me.name == "Zoe Park"
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_several_selected_people_are_merged(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            page = await listed(app, pilot)
+            people = page.query_one("#people-rows", RowList)
+            found = ids(page)
+            for name in ("Zoë native", "Tilda whatsapp", "Gus native"):
+                people.mark(found[name])
+                await pilot.press("space")
+            note = page.query_one("#people-note", Static)
+            await until(pilot, lambda: "3 selected, esc clears" in str(note.content))
+            await pilot.press("m")
+            await until(pilot, lambda: len(rows(page)) == len(found) - 2)
+            assert not len(page.selection)
+            assert any("3 people are one person" in one.message for one in app._notifications)
+            await pilot.press("u", "u")
+            await until(pilot, lambda: sorted(rows(page)) == sorted(name.rpartition(" ")[0] for name in found))
+            await pilot.press("space", "2")
+            await until(pilot, lambda: page._view == "proposals" and not len(page.selection))
+            await pilot.press("space")
+            assert not len(page.selection), "a proposal is no person"
 
     run(body)
 

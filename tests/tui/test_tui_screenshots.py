@@ -23,6 +23,7 @@ def words(svg: str) -> list[str]:
     return sorted(word for text in said for word in re.findall(r"[^\W\d_]{2,}", text))
 
 
+@pytest.mark.longest
 def test_the_screens_of_the_readme_are_those_of_the_program(tmp_path: Path) -> None:
     paths = os.pathsep.join(str(ROOT / name) for name in (".", "models", "tui"))
     subprocess.run(

@@ -240,6 +240,7 @@ def test_the_wheel_says_that_it_is_typed_and_has_the_schema(installed: Path) -> 
     assert (site / "appliance" / "store" / "schema.sql").is_file()
 
 
+@pytest.mark.longest
 @pytest.mark.slow
 def test_a_strict_type_checker_sees_the_types_of_the_installed_package(installed: Path, tmp_path: Path) -> None:
     program = tmp_path / "program.py"

@@ -124,7 +124,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("conversations.title", "slash", "title", "Titles", "Filter by words in the title."),
     Action("conversations.sort", "s", "sort", "Sort", "Sort by last message, start, title, length or importance."),
     Action("conversations.reverse", "S", "reverse", "Reverse", "Reverse the order.", False),
-    Action("conversations.source", "f", "source", "Source", "Filter by source."),
+    Action("conversations.source", "f", "source", "Source", "Filter by source or tag; or list those of tools too."),
     Action("conversations.pinned", "P", "pinned", "Pinned", "Show only pinned conversations, or all."),
     Action("conversations.clear", "X,escape", "clear", "All", "Clear all filters.", False),
     Action("conversations.pin", "p", "pin", "Pin", "Pin or unpin the conversation."),
@@ -197,6 +197,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("why.close", "escape,w,q", "dismiss", "Close", "Back to the results."),
     Action("inbox.retry", "enter", "retry", "Retry", "Import the file again; known messages are skipped."),
     Action("inbox.retry_all", "R", "retry_all", "Retry all", "Import all failed and partly read files again.", False),
+    Action("inbox.resume", "r", "resume", "Resume", "Read the rest of the imports that were broken off."),
+    Action("inbox.give_up", "X", "give_up", "Give up", "Leave a stopped import as it is; what was read stays.", False),
     Action("inbox.contents", "i", "contents", "Contents", "What the file gave: choose a conversation to read."),
     Action("inbox.add", "a", "add", "Add", "Import a file or folder by its path."),
     Action("inbox.filter", "slash", "filter", "Filter", "Filter by words of the path or the reason."),
@@ -255,7 +257,14 @@ ACTIONS: tuple[Action, ...] = (
     Action("people.sort", "s", "sort", "Sort", "Sort by messages, last message, name, conversations or start."),
     Action("people.accept", "a", "accept", "Same", "Accept the proposal: both are one person."),
     Action("people.reject", "r", "reject", "Different", "Reject the proposal: they are two people."),
-    Action("people.merge", "m", "merge", "Merge", "Choose another person who is the same."),
+    Action(
+        "people.merge", "m", "merge", "Merge", "Make one of the selected people, or choose another who is the same."
+    ),
+    Action("people.select", "space", "select", "Select", "Select the person or unselect it; escape clears."),
+    Action("people.extend", "shift+down", "extend(1)", "Select on", "Select this person and the next one.", False),
+    Action(
+        "people.extend_back", "shift+up", "extend(-1)", "Select back", "Select this person and the one before.", False
+    ),
     Action("people.split", "S", "split", "Split", "Take an account off: it is another person's."),
     Action("people.rename", "n", "rename", "Name", "Change what the person is called."),
     Action("people.me", "M", "set_me", "Me", "This person is you; facts are read again."),
@@ -271,7 +280,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("calendar.year_before", "left_square_bracket", "year(-1)", "Year before", "The year before."),
     Action("calendar.year_after", "right_square_bracket", "year(1)", "Year after", "The year after."),
     Action("calendar.today", "t", "today", "Today", "Go to today."),
-    Action("calendar.filter", "f", "filter", "Filter", "Count only a person's messages, a source's, a tag's."),
+    Action("calendar.filter", "f", "filter", "Filter", "Count only some people's messages, some sources' or tags'."),
     Action("calendar.clear", "X", "clear", "All", "Clear the filters.", False),
     Action("calendar.right", "right,l", "move(7)", "Week after", "The week after.", False),
     Action("calendar.left", "left,h", "move(-7)", "Week before", "The week before.", False),

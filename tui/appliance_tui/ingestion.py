@@ -96,6 +96,7 @@ class _ImportJob:
     user: str | None
     dry_run: bool
     again: bool
+    options: Mapping[str, Any]
     outcome: asyncio.Future[ImportOutcome] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
@@ -119,11 +120,18 @@ class ImportQueue:
         self._watcher_thread: threading.Thread | None = None
 
     async def import_files(
-        self, paths: Sequence[Path], user: str | None = None, *, dry_run: bool = False, again: bool = False
+        self,
+        paths: Sequence[Path],
+        user: str | None = None,
+        *,
+        dry_run: bool = False,
+        again: bool = False,
+        options: Mapping[str, Any] | None = None,
     ) -> ImportOutcome:
         """Import files and folders after those already in the queue. A ``dry_run`` changes nothing; ``again`` also
-        takes in what was forgotten."""
-        job = _ImportJob(paths, user, dry_run, again)
+        takes in what was forgotten; ``options`` are further arguments of the import, such as those that one was begun
+        with which was broken off."""
+        job = _ImportJob(paths, user, dry_run, again, options or {})
         self.queue.append(job)
         if self.current is None:
             begin(self._app, self._run_queue)
@@ -142,6 +150,10 @@ class ImportQueue:
             self.queue.remove(job)
         elif job is self._running:
             self._stop.set()
+
+    def has(self, path: Path) -> bool:
+        """Whether a path is being imported, or waits to be."""
+        return any(path in job.paths for job in (self._running, *self.queue) if job is not None and not job.dry_run)
 
     def stop(self) -> bool:
         """Stop the running import; False if there is none."""
@@ -172,14 +184,8 @@ class ImportQueue:
         def work(memory: Appliance) -> ImportOutcome:
             # The memory's worker, or the daemon's, embeds the new messages later.
             self._measure_size(job.paths)
-            report = memory.ingest(
-                list(job.paths),
-                user_id=job.user,
-                dry_run=job.dry_run,
-                again=job.again,
-                wait=False,
-                on_file=self._on_file,
-            )
+            options = {"user_id": job.user, "again": job.again, **job.options}
+            report = memory.ingest(list(job.paths), **options, dry_run=job.dry_run, wait=False, on_file=self._on_file)
             return replace(outcome, files=report.files, error=report.stopped)
 
         try:
@@ -243,14 +249,16 @@ class ImportQueue:
         self._notify()
 
     def ask_before_quit(self) -> bool:
-        """Ask whether to quit while an import runs: the memory does not know afterwards that a file was read in part.
-        False if there is nothing to ask, or if the question stands already."""
+        """Ask whether to quit while an import runs: it ends with the screen. False if there is nothing to ask, or if
+        the question stands already."""
         is_asked = time.monotonic() - self._quit_asked_at < QUIT_QUESTION_SECONDS
         if is_asked or not any(not job.dry_run for job in (self._running, *self.queue) if job is not None):
             return False
         self._quit_asked_at = time.monotonic()
+        waiting = sum(not job.dry_run for job in self.queue)
+        left = f" {waiting} more did not begin; import again." if waiting else ""
         self._app.notify(
-            "Quit again to stop it. What is read by then is kept; import the same files again for the rest.",
+            f"Press quit again to stop it. What was imported is kept; Inbox offers the rest when you come back.{left}",
             title="An import is running", severity="warning", timeout=QUIT_QUESTION_SECONDS, markup=False,
         )  # fmt: skip
         return True

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -120,9 +120,11 @@ def preview_content(outcome: ImportOutcome) -> Content:
     return Content("\n\n").join([head, *(row.details for row in outcome_rows(outcome))])
 
 
-async def import_and_notify(app: ApplianceApp, paths: Sequence[Path]) -> None:
-    """Import files and report the result as a notification."""
-    outcome = await app.import_queue.import_files(paths, app.user)
+async def import_and_notify(app: ApplianceApp, paths: Sequence[Path], options: Mapping[str, Any] | None = None) -> None:
+    """Import files and report the result as a notification. ``options`` are the arguments of an import that was broken
+    off, and say whose memory it is for."""
+    user = app.user if options is None else options.get("user_id")
+    outcome = await app.import_queue.import_files(paths, user, options=options)
     if outcome.stopped is not None:
         app.notify(one_line(outcome.error), title="Import stopped", markup=False)
         return

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import os.path
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual import on, work
 from textual.app import ComposeResult
@@ -32,13 +32,14 @@ from appliance_tui.widgets.files import (
     imported_row,
     outcome_rows,
     sentence,
+    unfinished_row,
 )
 from appliance_tui.widgets.prompt_line import PromptLine
 from appliance_tui.workers import CoalescingRefresh, ImportProgressed, MemoryChanged, begin
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import FileReport, ImportedFile, ImportedSession, WatchedFile
+    from appliance.types import FileReport, ImportedFile, ImportedSession, UnfinishedImport, WatchedFile
 
 MAX_LISTED_FILES = 500
 """Files that are listed, first the queue and then the latest; the others are counted."""
@@ -92,6 +93,7 @@ class InboxScreen(FrameScreen):
         self._shown_preview = ("", Content(""))
         self._watched_files: list[WatchedFile] = []
         self._imported_files: list[ImportedFile] = []
+        self._unfinished: list[UnfinishedImport] = []
         self._filter = ""
         self._file_list.focus()
         self.watch(self.app, "user", lambda user: self._refresh_soon(), init=False)
@@ -121,6 +123,8 @@ class InboxScreen(FrameScreen):
                 partial(_load_contents, user=self.appliance.active_user)
             )
             self._watched_files, self._imported_files = contents.watched, contents.imported
+            imports = self.appliance.import_queue
+            self._unfinished = [one for one in contents.unfinished if not imports.has(Path(one.path))]
             self.appliance.import_queue.pending = contents.pending
             self._file_list.empty = NO_MATCH_HINT if self._filter else EMPTY_HINT
             self._import_list.empty = NONE_READ_HINT
@@ -165,7 +169,7 @@ class InboxScreen(FrameScreen):
             share = imports.embedded / (imports.embedded + imports.pending)
             facts = [f"{pluralize(imports.pending, 'chunk')} to embed"]
             facts += [f"{speed:,.0f}/s"] if speed else []
-            facts += [f"{format_duration(seconds_left)} left"] if seconds_left else []
+            facts += [f"about {format_duration(seconds_left)} left"] if seconds_left else []
             bar = (render_bar(share, BAR_WIDTH) + "▏", "$accent")
             lines.append(
                 Content.assemble(("▶ Embedding ", "bold $text-accent"), bar, f" {share:4.0%}  " + " · ".join(facts))
@@ -194,7 +198,17 @@ class InboxScreen(FrameScreen):
             told |= {row.path for row in found}
             told |= set() if outcome.error else {str(path) for path in outcome.paths}
         listed = {row.path for row in rows}
-        rows += [imported_row(file) for file in self._imported_files if file.path not in listed]
+        begun = [one for one in self._unfinished if one.path not in listed]
+        read = files_in(self._imported_files, {one.path for one in begun})
+        rows = [*(unfinished_row(one, read.get(one.path, ())) for one in begun), *rows]
+        listed |= {one.path for one in begun}
+        current = self.appliance.import_queue.current
+        being_read = current.file if current is not None and not current.dry_run else ""
+        rows += [
+            imported_row(file, is_being_read=file.path == being_read)
+            for file in self._imported_files
+            if file.path not in listed
+        ]
         self._import_list.show(self._filtered(rows)[:MAX_LISTED_FILES])
 
     def _filtered(self, rows: Iterable[FileRow]) -> list[FileRow]:
@@ -245,6 +259,10 @@ class InboxScreen(FrameScreen):
                 return bool(self._marked_paths())
             case "inbox.retry_all":
                 return any(file.state in ("failed", "partial") for file in self._watched_files)
+            case "inbox.resume":
+                return bool(self._unfinished)
+            case "inbox.give_up":
+                return self._marked_unfinished is not None
             case "inbox.clear":
                 return bool(self._filter)
             case "inbox.stop":
@@ -269,7 +287,7 @@ class InboxScreen(FrameScreen):
     @on(OptionList.OptionSelected)
     def action_retry(self) -> None:
         if paths := self._marked_paths():
-            self._import_paths(paths)
+            self._import_paths(paths, self._begun_with(str(paths[0])))
 
     def action_retry_all(self) -> None:
         paths = [Path(file.path) for file in self._watched_files if file.state in ("failed", "partial")]
@@ -278,8 +296,39 @@ class InboxScreen(FrameScreen):
         else:
             self.notify("No files have failed.", timeout=3)
 
-    def _import_paths(self, paths: list[Path]) -> None:
-        begin(self.appliance, partial(import_and_notify, self.appliance, paths))
+    def action_resume(self) -> None:
+        unfinished, self._unfinished = self._unfinished, []
+        for one in unfinished:
+            self._import_paths([Path(one.path)], one.options)
+
+    def _import_paths(self, paths: list[Path], options: Mapping[str, Any] | None = None) -> None:
+        begin(self.appliance, partial(import_and_notify, self.appliance, paths, options))
+
+    def _begun_with(self, path: str) -> Mapping[str, Any] | None:
+        """The arguments of the import that was broken off of a path, or of a folder that it lies in."""
+        return next((one.options for one in self._unfinished if f"{path}/".startswith(f"{one.path}/")), None)
+
+    @property
+    def _marked_unfinished(self) -> UnfinishedImport | None:
+        row = self._marked_row
+        return None if row is None else next((one for one in self._unfinished if one.path == row.path), None)
+
+    @work
+    async def action_give_up(self) -> None:
+        """Forget that the selected import was broken off."""
+        if (one := self._marked_unfinished) is None:
+            return
+        with self.appliance.report_errors():
+            await self.appliance.memory_worker.run_command(
+                lambda memory: memory.overview.give_up_import(one.path, user_id=one.user_id, namespace=one.namespace)
+            )
+            self.notify("What was read of it stays.", title="Given up", timeout=3)
+            self._refresh_soon()
+
+    def action_show_unfinished(self) -> None:
+        """Select the first import that was broken off."""
+        self._import_list.focus()
+        self._import_list.highlighted = 0 if self._import_list.option_count else None
 
     def action_add(self) -> None:
         self.appliance.offer_import()
@@ -336,6 +385,7 @@ class _InboxContents:
     folders: list[str]
     watched: list[WatchedFile]
     imported: list[ImportedFile]
+    unfinished: list[UnfinishedImport]
     states: dict[str, int]
     pending: int
 
@@ -346,6 +396,7 @@ def _load_contents(memory: Appliance, user: str) -> _InboxContents:
         memory.overview.folders(),
         memory.overview.files(limit=MAX_LISTED_FILES),
         memory.overview.imported_files(limit=MAX_LISTED_FILES, user_id=user),
+        memory.overview.unfinished_imports(user_id=user),
         status["files"],
         status["queues"]["chunks"],
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os.path
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from appliance_tui.widgets.display_text import fit_width, local_minute, one_line
 
 if TYPE_CHECKING:
     from appliance.report_groups import FileGroup
-    from appliance.types import FileReport, ImportedFile, WatchedFile
+    from appliance.types import FileReport, ImportedFile, UnfinishedImport, WatchedFile
     from appliance_tui.ingestion import ImportOutcome, ImportProgress
 
 STATES = {
@@ -30,6 +31,7 @@ STATES = {
     "read": ("✓", "read", "$text-success"),
     "ok": ("✓", "read", "$text-success"),
     "empty": ("–", "empty", "$foreground-muted"),
+    "reading": ("▶", "reading", "$text-accent"),
     "partial": ("◐", "partly", "$text-warning"),
     "skipped": ("–", "skipped", "$foreground-muted"),
     "failed": ("✗", "failed", "$text-error"),
@@ -37,6 +39,10 @@ STATES = {
 """Symbol, label and colour of each state of a file."""
 
 NOT_BEGUN = "Not read: the import was stopped. Retry imports it."
+
+UNFINISHED = "Broken off; r reads the rest."
+
+INCOMPLETE = "Some of it could not be read, or is not yet; enter reads it again."
 
 MAX_LISTED_PROBLEMS = 200
 """Errors and notes of a report that are listed."""
@@ -93,7 +99,8 @@ class FileList(OptionRows):
             columns = [
                 max(map(cell_len, column)) for column in zip_longest(*(row.facts for row in self._rows), fillvalue="")
             ]
-            self.add_options(Option(_row_content(row, width, columns)) for row in self._rows)
+            named = tell_apart(self._rows)
+            self.add_options(Option(_row_content(row, width, columns)) for row in named)
             if not self._rows:
                 self.add_option(Option(Content.styled(self.empty, "$foreground-muted"), disabled=True))
 
@@ -104,11 +111,32 @@ class FileList(OptionRows):
         return self._rows[index] if index is not None and index < len(self._rows) else None
 
 
+def tell_apart(rows: Sequence[FileRow]) -> list[FileRow]:
+    """The rows; where several files have one name, each also has those of its last folders by which it differs."""
+    paths_by_name: dict[str, set[str]] = {}
+    for row in rows:
+        paths_by_name.setdefault(_name_of(row), set()).add(row.path)
+    folders: dict[str, str] = {}
+    for paths in paths_by_name.values():
+        parts = {path: path.rstrip("/").split("/")[:-1] for path in paths}
+        uses = Counter((*one[-n:],) for one in parts.values() for n in range(1, len(one) + 1))
+        for path, one in parts.items() if len(paths) > 1 else ():
+            ends = ((*one[-n:],) for n in range(1, len(one)))
+            folders[path] = "/".join(next((end for end in ends if uses[end] == 1), one))
+    return [
+        replace(row, name=f"{_name_of(row)} · {folders[row.path]}") if folders.get(row.path) else row for row in rows
+    ]
+
+
+def _name_of(row: FileRow) -> str:
+    return row.name or os.path.basename(row.path.rstrip("/")) or row.path
+
+
 def _row_content(row: FileRow, width: int, columns: Sequence[int]) -> Content:
     """A row in ``width`` cells; ``columns`` are the widths of the facts."""
     symbol, label, colour = STATES[row.state]
     facts = "  ".join(f"{fact:>{cells}}" for fact, cells in zip_longest(row.facts, columns, fillvalue=""))
-    name = row.name or os.path.basename(row.path.rstrip("/")) or row.path
+    name = _name_of(row)
     name_width = width - _STATE_WIDTH - 2 - len(facts)
     # The reason is always shown below the list, and beside the name where there is room.
     reason = one_line(row.reason)
@@ -144,15 +172,31 @@ def file_row(file: WatchedFile, reread: FileReport | None, given: Sequence[Impor
     return FileRow(file.path, state, facts, reason, details)
 
 
-def imported_row(file: ImportedFile) -> FileRow:
+def imported_row(file: ImportedFile, *, is_being_read: bool = False) -> FileRow:
     """The row of a file that was imported before, or by another program."""
+    reason = "" if file.complete or is_being_read else INCOMPLETE
     details = Content.assemble(
         (one_line(file.path), "bold"),
         (f"\n{file.format} · {format_bytes(file.size)} · read {local_minute(file.read_at)}", "$foreground-muted"),
         f"\n{describe_given([file])}",
+        f"\n{reason}" if reason else "",
     )
     facts = (_count_given(file.messages), short_time(file.read_at))
-    return FileRow(file.path, "ok", facts, "", details, _name_in_zip(file.path))
+    state = "reading" if is_being_read else "ok" if file.complete else "partial"
+    return FileRow(file.path, state, facts, reason, details, _name_in_zip(file.path))
+
+
+def unfinished_row(one: UnfinishedImport, given: Sequence[ImportedFile]) -> FileRow:
+    """The row of an import that was broken off. ``given`` are the imported files that it is of."""
+    messages = sum(file.messages for file in given)
+    details = Content.assemble(
+        (one_line(one.path), "bold"),
+        (f"\nThe import began {local_minute(one.begun_at)} and was broken off.", "$foreground-muted"),
+        f"\n{describe_given(given)}" if given else "",
+        "\nr reads the rest; X gives it up, and what was read stays.",
+    )
+    facts = (pluralize(messages, "message"), short_time(one.begun_at))
+    return FileRow(one.path, "partial", facts, UNFINISHED, details)
 
 
 def _count_given(messages: int) -> str:
