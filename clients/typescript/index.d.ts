@@ -145,6 +145,13 @@ export type CoverageAnswer = {
 };
 
 /**
+ * What was said on a day, by session, in the order of their first messages.
+ */
+export type DayAnswer = {
+  sessions: Array<SessionDay>;
+};
+
+/**
  * The histories that were found, the programs' own first; ``notes`` say what was not looked at.
  */
 export type Discovery = {
@@ -394,7 +401,8 @@ export type HealthAnswer = {
  * ``why["variants"]`` the variants of the message. ``before`` and ``after`` are the turns around it, as many as were
  * asked for. ``time`` says whose time ``timestamp`` is: the message's own, or its conversation's. ``corrected`` is
  * when the person corrected the text (ISO 8601). ``document`` is set if the message is a page of an attached document,
- * whose author and time are those of the message that carries it.
+ * whose author and time are those of the message that carries it. ``folded`` is the number of its variants by the
+ * same author that are no hits of their own; the hit stands for them too.
  */
 export type Hit = {
   after?: Array<Message>;
@@ -404,6 +412,7 @@ export type Hit = {
   document?: DocumentPage | null;
   external_id: string;
   external_session_id: string;
+  folded?: number;
   message_id: string;
   rank: number;
   role: "user" | "assistant" | "system" | "tool";
@@ -966,6 +975,10 @@ export type SearchBody = {
   until?: string | null;
   user_id?: string | null;
   /**
+   * Whether messages that say the same as a better hit by the same author are hits of their own. By default only where all messages are listed: sorted by time, or without words.
+   */
+  variants?: boolean | null;
+  /**
    * A message id; the answer explains why it is not a hit.
    */
   why_not?: string | null;
@@ -973,6 +986,18 @@ export type SearchBody = {
    * Legs to leave out.
    */
   without?: Array<"dense" | "own" | "window" | "quoted" | "title" | "time"> | null;
+};
+
+/**
+ * What was said in a session on one day: ``messages`` are the first of ``count``. ``first`` and ``last`` are the
+ * times of the first and the last of them, ISO 8601.
+ */
+export type SessionDay = {
+  count: number;
+  first: string;
+  last: string;
+  messages: Array<Message>;
+  session: SessionInfo;
 };
 
 /**
@@ -1115,7 +1140,8 @@ export type StatisticsRow = {
 };
 
 /**
- * The state of the memory, as its owner sees it. ``health`` is "ok" or the first of the ``troubles``. ``network``
+ * The state of the memory, as its owner sees it. ``health`` is "ok" or the first of the ``troubles``;
+ * ``unchecked_tables`` are those of the database that were too large to be checked for damage by then. ``network``
  * lists the parts that send data beyond this machine, with their addresses, and ``loopback`` those that ask a server
  * on it; ``api`` has the tokens that an embedding API was sent, the cap on them, and why it failed last;
  * ``chunked_otherwise`` counts the messages that were split under other settings.
@@ -1143,6 +1169,7 @@ export type StatusAnswer = {
   queues: Record<string, unknown>;
   summaries: Record<string, unknown>;
   troubles: Array<string>;
+  unchecked_tables: Array<string>;
   version: string;
 };
 
@@ -1424,8 +1451,9 @@ export class Appliance extends Client {
     offset?: number;
   }, options?: RequestOptions): Promise<AttachmentsAnswer>;
   /**
-   * OpenAI's chat completion, by the configured model. What the memory knows is added as a system message, and what
-   * is said is stored; ``X-Memory``, ``X-Memory-Session`` and ``X-Memory-Budget`` say otherwise.
+   * OpenAI's chat completion, by the configured model. What the memory knows is added to the user's latest message,
+   * and what is said is stored; ``X-Memory``, ``X-Memory-Session`` and ``X-Memory-Budget`` say otherwise. A front end's
+   * own prompts, such as one for a title, pass through.
    *
    * `POST /v1/chat/completions`
    */
@@ -1433,11 +1461,49 @@ export class Appliance extends Client {
   messages: Array<Record<string, unknown>>;
 }, options?: RequestOptions): Promise<Response>;
   /**
+   * OpenAI's completion of a text, by the configured model. A text has no turns: it passes through untouched, and
+   * nothing of it is stored.
+   *
+   * `POST /v1/completions`
+   */
+  completions(body: {
+  prompt?: unknown;
+}, options?: RequestOptions): Promise<Response>;
+  /**
    * The context for an assistant to answer a question: layers within an exact budget of tokens.
    *
    * `POST /v1/context`
    */
   context(body: ContextBody, options?: RequestOptions): Promise<Context>;
+  /**
+   * What was said on a day, by session.
+   *
+   * `GET /v1/day`
+   */
+  day(query: {
+    /**
+     * The day.
+     */
+    day: string;
+    user_id?: string;
+    namespace?: string;
+    /**
+     * Names of formats.
+     */
+    source?: Array<string>;
+    /**
+     * Names of people, or parts of them.
+     */
+    author?: Array<string>;
+    /**
+     * Tags of sessions, of which one suffices.
+     */
+    tag?: Array<string>;
+    /**
+     * Most messages of a session.
+     */
+    limit?: number;
+  }, options?: RequestOptions): Promise<DayAnswer>;
   /**
    * Histories of other programs and exports on this machine: only read, and nothing is stored. Owner only.
    *
@@ -1449,6 +1515,19 @@ export class Appliance extends Client {
      */
     seconds?: number;
   }, options?: RequestOptions): Promise<Discovery>;
+  /**
+   * As OpenAI's, computed on this machine; nothing is stored. ``model`` is the memory's model, or left out.
+   * ``input_type`` says "query" for questions, which some models read differently.
+   *
+   * `POST /v1/embeddings`
+   */
+  embeddings(body: {
+  dimensions?: number;
+  encoding_format?: "float" | "base64";
+  input: unknown;
+  input_type?: "passage" | "query";
+  model?: string;
+}, options?: RequestOptions): Promise<Record<string, unknown>>;
   /**
    * Every event as it happens: its kind, subject and counts, never text. Owner only.
    *
@@ -1518,12 +1597,6 @@ export class Appliance extends Client {
    */
   metrics(options?: RequestOptions): Promise<string>;
   /**
-   * As the endpoint lists them.
-   *
-   * `GET /v1/models`
-   */
-  models(options?: RequestOptions): Promise<Record<string, unknown>>;
-  /**
    * What was said on this day in earlier years, by session; the latest year first.
    *
    * `GET /v1/on-this-day`
@@ -1540,6 +1613,15 @@ export class Appliance extends Client {
      */
     limit?: number;
   }, options?: RequestOptions): Promise<OnThisDayAnswer>;
+  /**
+   * OpenAI's Responses API, by the configured model, with memory as in a chat completion. A request with
+   * ``previous_response_id`` goes on in the session of that response.
+   *
+   * `POST /v1/responses`
+   */
+  responses(body: {
+  input?: string | Array<Record<string, unknown>>;
+}, options?: RequestOptions): Promise<Response>;
   /**
    * The messages that match a query best, one hit per message, page by page.
    *
@@ -1779,6 +1861,20 @@ export class Appliance extends Client {
      * `GET /v1/messages/{id}/variants`
      */
     variants(id: string, options?: RequestOptions): Promise<Array<Message>>;
+  };
+  readonly models: {
+    /**
+     * As the endpoint lists it, or the model of ``/v1/embeddings``.
+     *
+     * `GET /v1/models/{id}`
+     */
+    model(id: string, options?: RequestOptions): Promise<Record<string, unknown>>;
+    /**
+     * As the endpoint lists them.
+     *
+     * `GET /v1/models`
+     */
+    models(options?: RequestOptions): Promise<Record<string, unknown>>;
   };
   readonly people: {
     /**

@@ -32,6 +32,9 @@ class Grant:
 
 OWNER = Grant("owner")
 
+ANONYMOUS = Grant("nobody", "", "", read_only=True)
+"""The grant of a request that needs no token."""
+
 
 @dataclass(frozen=True, slots=True)
 class Service:
