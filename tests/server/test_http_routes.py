@@ -45,7 +45,7 @@ def test_a_search_answers_what_python_answers(memory: Appliance, client: TestCli
     assert set(answer["hits"][0]) == {
         "rank", "score", "message_id", "external_id", "session_id", "external_session_id", "session_title", "role",
         "author", "timestamp", "text", "snippet", "source", "tier", "why", "before", "after", "time", "corrected",
-        "document",
+        "document", "folded",
     }  # fmt: skip
     why = client.post("/v1/search", json={"query": "lease", "why_not": "m2"}).json()["why_not"]
     assert why["message_id"] == "m2"

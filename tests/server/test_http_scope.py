@@ -140,7 +140,7 @@ def every_call(document: Mapping[str, Any], id: str) -> Iterator[tuple[str, str,
             if label in bodies:
                 for body in bodies[label]:
                     yield method, path.replace("{id}", id), {"json": body}
-            elif "{id}" in path:
+            elif "{id}" in path and path != "/v1/models/{id}":  # that of a language model
                 yield method, path.replace("{id}", id), {}
     yield "GET", "/v1/summaries", {"params": {"session_id": id}}
     for format in ("jsonl", "markdown", "html"):

@@ -191,7 +191,7 @@ async def import_found(app: ApplianceApp, one: FoundHistory) -> None:
 
     if app.import_queue.has(path := Path(one.path)):
         return
-    app.notify(f"Reading {one.tool}; F5 shows the files.", timeout=4, markup=False)
+    app.notify(f"Importing {one.tool}. F5 shows the files.", timeout=4, markup=False)
     if await import_and_notify(app, [path]):
         for panel in app.query(FirstRunPanel):
             panel.drop_found([one.path])
@@ -218,7 +218,7 @@ async def watch_found(app: ApplianceApp) -> None:
         await app.memory_worker.run_command(lambda memory: memory.watching.add(paths))
         name = found[0].tool if len(found) == 1 else f"{len(found):,} histories"
         places = ", ".join(abbreviate_home(one_line(path)) for path in paths)
-        app.notify(f"Reading {name}; F5 shows the files. Watched from now on: {places}", timeout=8, markup=False)
+        app.notify(f"Importing {name}. F5 shows the files. Watched from now on: {places}", timeout=8, markup=False)
         for panel in app.screen_stack[0].query(FirstRunPanel):
             panel.drop_found([one.path for one in found])
 
