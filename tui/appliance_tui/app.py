@@ -107,8 +107,7 @@ class ApplianceApp(App[None]):
     """What stands for a person, by each of the names, so that all of them have one colour."""
     names_by_id: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
     """The names of people by their ids."""
-    histories_left: var[int] = var(0)
-    """How many of the histories that an empty memory found on this machine are neither imported nor watched."""
+    histories_left = 0  # of those that an empty memory found on this machine, which are neither imported nor watched
     summary_view: SummaryView = "lines"
     """How summaries are shown beside conversations, the next ones too."""
 

@@ -148,8 +148,7 @@ class KeyFooter(ClickLine):
         if isinstance(screen.focused, Input):
             return next((action for action in ACTIONS if action.id == screen.submits), None)
         if isinstance(screen.focused, Navigable):
-            opens = screen.opens
-            if opens:
+            if isinstance(opens := getattr(screen.focused, "OPENS", None), str):
                 return next((action for action in ACTIONS if action.id == opens), None)
             place = getattr(screen, "PLACE", "")
             return next((action for action in actions(place) if "enter" in action.keys.split(",")), None)

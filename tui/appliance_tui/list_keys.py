@@ -91,11 +91,6 @@ class ListScreen(Screen[ScreenResultType]):
         """The id of the action that Enter does now in the line."""
         return self.SUBMITS
 
-    @property
-    def opens(self) -> str:
-        """The id of the action that Enter does now in a list; "" for that of the screen itself."""
-        return ""
-
     def available(self, id: str) -> bool:
         """Whether an action of the footer would do something now. Its key says why not where it would not."""
         return id not in ("line.up", "line.down")  # only where there are earlier queries, or a start page

@@ -121,15 +121,8 @@ class SearchScreen(SelectingScreen):
     @property
     def submits(self) -> str:
         """As ``ListScreen``; an empty memory imports what is selected, or asks for a file."""
-        first_run = self.query_one(FirstRunPanel)
-        if not first_run.display:
-            return self.SUBMITS
-        return "" if first_run.found and self.query_one(SearchInput).value else "offer.read"
-
-    @property
-    def opens(self) -> str:
-        """As ``ListScreen``, in the list of an empty memory."""
-        return "offer.read" if self.query_one(FirstRunPanel).display else ""
+        first_run, typed = self.query_one(FirstRunPanel), self.query_one(SearchInput).value
+        return first_run.submits(typed) if first_run.display else self.SUBMITS
 
     def _request(self) -> SearchRequest:
         return SearchRequest(self.query_one(SearchInput).value, self.search_filters, self.sort, self.appliance.user)
@@ -304,8 +297,7 @@ class SearchScreen(SelectingScreen):
             return
         if (first_run := self.query_one(FirstRunPanel)).display and event.by > 0:
             first_run.enter()
-            return
-        if self._history.is_shown or (event.by < 0 and not self.query_one(SearchInput).value):
+        elif self._history.is_shown or (event.by < 0 and not self.query_one(SearchInput).value):
             self._show_earlier_query(event.by)
         else:
             self.query_one(HitList).action_step(event.by)
@@ -372,12 +364,7 @@ class SearchScreen(SelectingScreen):
         if self._finish_filter():
             return
         if (first_run := self.query_one(FirstRunPanel)).display:
-            if not first_run.found:
-                self.appliance.offer_import()
-            elif self.query_one(SearchInput).value:  # who has typed wants to search, and there is nothing yet
-                first_run.enter()
-            else:
-                first_run.import_selected()
+            first_run.submit(self.query_one(SearchInput).value)
         elif (start_page := self.query_one(StartPagePanel)).display:
             start_page.action_select()
         elif (hit := self._marked_hit) is not None:

@@ -56,6 +56,12 @@ NOTICE_SECONDS = 15.0
 """Seconds for which the notice is shown."""
 
 
+class HistoryList(RowList[FoundHistory]):
+    """Histories on this machine. ``OPENS`` is the id of the action that Enter does."""
+
+    OPENS = "offer.read"
+
+
 class FirstRunPanel(VerticalScroll, can_focus=False):
     """Instructions for the first import."""
 
@@ -68,7 +74,7 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
     def compose(self) -> ComposeResult:
         yield Static("Nothing imported yet.", id="welcome-title", markup=False)
         yield Static("", id="welcome-found-title", markup=False)
-        yield RowList[FoundHistory](_render_history, key=lambda one: one.path, id="welcome-found")
+        yield HistoryList(_render_history, key=lambda one: one.path, id="welcome-found")
         yield Button("Import all, and watch these places for more (F8)", id="welcome-watch", compact=True)
         yield Static("", id="welcome-lines", markup=False)
         yield Button("Explore sample chats first (F9)", id="welcome-demo", compact=True)
@@ -97,9 +103,18 @@ class FirstRunPanel(VerticalScroll, can_focus=False):
         if first is not None:
             first.focus()
 
-    def import_selected(self) -> None:
-        """Import the selected history."""
-        self.query_one("#welcome-found", RowList).action_select()
+    def submits(self, typed: str) -> str:
+        """The id of the action that Enter does in the search line; "" for none of the footer."""
+        return "" if self.found and typed else "offer.read"
+
+    def submit(self, typed: str) -> None:
+        """Do what Enter does in the search line: import the selected history, or ask for a file if there is none."""
+        if not self.found:
+            cast("ApplianceApp", self.app).offer_import()
+        elif typed:  # who has typed wants to search, and there is nothing yet
+            self.enter()
+        else:
+            self.query_one("#welcome-found", RowList).action_select()
 
     def action_step(self, by: int) -> None:
         """Move in the list, and from its ends to what is above and below it."""
