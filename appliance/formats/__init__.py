@@ -102,6 +102,7 @@ _USUAL_NAME = re.compile(
     re.I,
 )
 _NO_TEXT = "the file is no text"
+_EXPORT_KINDS = "a chat export is a text, a zip, a folder or a database: name one of them"
 _TEXT_BYTES = 4_096
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NO_CONTENT = re.compile(r"[\s\ufeff\x00]*")
@@ -210,7 +211,9 @@ def detect(document: Document, forced: str | None = None) -> tuple[str | None, P
             note = InputProblem("", f"read as {readers[0]}, whose parser reads all of its beginning", harmless=True)
             return readers[0], _BoundedProblems(parser_of(readers[0]), (*document.notes, note))
         if (document.explicit or has_export_name) and (problem := _unreadable_reason(document, head)):
-            raise InputError(problem, where=document.name, hint=f"{_UNFINISHED}, or name its format with --format")
+            is_other = problem == _NO_TEXT and not has_usual_name  # such as an image
+            hint = _EXPORT_KINDS if is_other else f"{_UNFINISHED}, or name its format with --format"
+            raise InputError(problem, where=document.name, hint=hint)
         excerpt = head.text.lstrip()[:40]
         is_json_name = document.name.lower().endswith((".json", ".jsonl"))
         is_text = bool(excerpt.strip("\ufffd\x00")) and (not is_json_name or excerpt.startswith(("{", "[")))

@@ -138,8 +138,8 @@ def file_of(attachment: Attachment, kept: Path) -> Path:
     """
     if attachment.path is None or attachment.source is None:
         raise NotFound(
-            f"Only the name of {attachment.id} is known ({attachment.name}): the export has no such file.",
-            hint="Ingest the export again with its files, such as the whole zip as it was downloaded.",
+            f"The file of {attachment.id} ({attachment.name}) is not in the export; the export only mentions it.",
+            hint="Import the export again with its files, such as the whole zip as it was downloaded.",
         )
     file, archive = _place(attachment.source, attachment.path)
     if archive is None and file.is_file():

@@ -56,7 +56,7 @@ def test_a_file_that_the_export_lacks_is_listed_by_its_name(memory: Appliance, t
     plan, photo = memory.attachments.list()
     assert (plan.path, plan.size, plan.digest, plan.kind) == (None, None, None, "file")
     assert photo.kind == "image"
-    with pytest.raises(NotFound, match="has no such file"):
+    with pytest.raises(NotFound, match="not in the export"):
         memory.attachments.file(photo.id)
     with pytest.raises(NotFound, match="no attachment"):
         memory.attachments.get("m2.9")

@@ -36,6 +36,13 @@ def test_a_file_without_a_format_is_told_by_what_it_is(tmp_path: Path, name: str
     assert reasons(tmp_path / name) == [reason]
 
 
+def test_an_image_is_not_taken_for_an_export_that_was_cut_off(tmp_path: Path) -> None:
+    (tmp_path / "photo.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9)
+    (item,) = sources.detect_documents([tmp_path / "photo.png"])
+    assert not isinstance(item, DetectedDocument)
+    assert "a chat export is a text" in (item.hint or "") and "not finished" not in (item.hint or "")
+
+
 def test_a_format_is_still_asked_for_where_the_file_is_whole(tmp_path: Path) -> None:
     (tmp_path / "rows.json").write_text('{"rows": [1, 2]}')
     (reason,) = reasons(tmp_path / "rows.json")
