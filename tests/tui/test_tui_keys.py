@@ -54,6 +54,12 @@ async def memory(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await until(pilot, lambda: app.screen.query_one(RowList).items)
 
 
+async def people(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """The people, one of them marked."""
+    await at("people", "f7")(app, pilot)
+    await until(pilot, lambda: app.screen.query_one(RowList).items)
+
+
 async def inbox(app: ApplianceApp, pilot: Pilot[None]) -> None:
     """The files, one of them marked."""
     (app.memory_worker.memory().home.inbox / "seen.jsonl").write_text('{"role": "user", "content": "An otter!"}\n')
@@ -120,8 +126,9 @@ GETS_THERE: dict[str, Scene] = {
     "memory": memory,
     "inbox": inbox,
     "offer": offer,
+    "path": at("offer", "a", first=at("inbox", "f5")),
     "vitals": at("vitals", "f6"),
-    "people": at("people", "f7"),
+    "people": people,
     "calendar": at("calendar", "ctrl+y"),
     "attachments": at("attachments", "A", first=at("conversations", "f2")),
     "forget": at("forget", "d", first=recall),
@@ -132,10 +139,12 @@ GETS_THERE: dict[str, Scene] = {
 
 
 def scene_of(action: Action) -> str:
-    """Where its keys act: a receipt is copied and saved while one is shown, a space in a line is one, and proposals are
-    settled where there are any, in the tests of People."""
+    """Where its keys act: a receipt is copied and saved while one is shown, a space in a line is one, a path is
+    completed while it is typed, and proposals are settled where there are any, in the tests of People."""
     if action.id in ("people.accept", "people.reject"):
         return "proposals"
+    if action.id == "offer.complete":
+        return "path"
     if action.id == "forget.choose":
         return "repeats"
     return "receipts" if action.id in ("forget.copy", "forget.save") else action.place
@@ -164,7 +173,7 @@ def quick_for(name: str, names: Iterable[str]) -> list[ParameterSet]:
     return [pytest.param(one, marks=[] if one == name else [pytest.mark.slow]) for one in names]
 
 
-@pytest.mark.parametrize("place", quick_for("recall", [*PLACES, "receipts", "repeats"]))
+@pytest.mark.parametrize("place", quick_for("recall", [*PLACES, "receipts", "repeats", "path"]))
 def test_each_key_reaches_its_action(place: str, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
