@@ -2,11 +2,12 @@
 
     python -m tests.eval.floors [--budget 4000] [--homes DIR]
 
-Before: the floor of a search (``MIN_CONFIDENCE``). After: ``MIN_CONTEXT_CONFIDENCE``, and nothing for a courtesy. Noise
-is the tokens of the retrieved layer for questions without an answer: LoCoMo's category 5, questions and words of the other
-conversations, and requests of general knowledge (``GENERAL``, written before any was tried). Evidence is the share of the
-cited messages that stand in the context. No answer depends on the floor but whether it is reached, so further floors are
-told from the same contexts, and each fold chooses the highest floor that keeps ``KEPT`` of the evidence of the others.
+Before: the floor of a search (``MIN_CONFIDENCE``). After: ``MIN_CONTEXT_CONFIDENCE``, and nothing for a courtesy.
+Noise is the tokens of the retrieved layer for questions without an answer: LoCoMo's category 5, questions and words of
+the other conversations, and requests of general knowledge (``GENERAL``, written before any was tried). Evidence is the
+share of the cited messages that stand in the context. A floor decides whether there are memories, and not which ones,
+so all floors are told from the same contexts. Each fold chooses the highest floor that keeps ``KEPT`` of the evidence of
+the other conversations.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from statistics import fmean
 
 from appliance import Appliance
 from appliance.bench.datasets import BenchmarkCorpus
+from appliance.context import builder
 from appliance.languages.courtesies import is_courtesy
 from appliance.retrieval import confidence
 from appliance.retrieval.confidence import MIN_CONFIDENCE, MIN_CONTEXT_CONFIDENCE
@@ -149,13 +151,10 @@ def main() -> None:
     parser.add_argument("--homes", type=Path)
     given = parser.parse_args()
     corpora = [(name, corpus) for name, load in SETS.items() for corpus in load()]
-    shipped = confidence.MIN_CONTEXT_CONFIDENCE
     confidence.MIN_CONTEXT_CONFIDENCE = MIN_CONFIDENCE
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            found = list(rows(corpora, given.homes or Path(folder), given.budget))
-    finally:
-        confidence.MIN_CONTEXT_CONFIDENCE = shipped
+    builder.is_courtesy = lambda text: False
+    with tempfile.TemporaryDirectory() as folder:
+        found = list(rows(corpora, given.homes or Path(folder), given.budget))
     print(json.dumps({"budget": given.budget, "floor": MIN_CONTEXT_CONFIDENCE, **figures(found)}, indent=1))
 
 
