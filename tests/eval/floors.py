@@ -5,8 +5,8 @@
 Before: the floor of a search (``MIN_CONFIDENCE``). After: ``MIN_CONTEXT_CONFIDENCE``, and nothing for a courtesy.
 Noise is the tokens of the retrieved layer for questions without an answer: LoCoMo's category 5, questions and words of
 the other conversations, and requests of general knowledge (``GENERAL``, written before any was tried). Evidence is the
-share of the cited messages that stand in the context. A floor decides whether there are memories, and not which ones,
-so all floors are told from the same contexts. Each fold chooses the highest floor that keeps ``KEPT`` of the evidence of
+share of the cited messages that stand in the context. A floor decides whether there are memories, not which ones, so
+all floors are told from the same contexts. Each fold chooses the highest floor that keeps ``KEPT`` of the evidence of
 the other conversations.
 """
 
