@@ -346,6 +346,20 @@ class Appliance:
             yield
 
 
+def discover_without_memory(home: paths.Home, *, seconds: float, on_place: OnDiscovered) -> Discovery:
+    """Do what ``Appliance.discover`` does where there is no memory yet, which stays so. Of the home, only the settings
+    are read, if there are any."""
+    from appliance import config
+    from appliance.engine.discovery import discover
+
+    return discover(
+        r.DiscoverRequest(seconds=seconds),
+        home,
+        config.load(home).name,
+        lambda progress: on_place(progress.file, progress.done, progress.pending),
+    )
+
+
 def _shared_transport(
     home: paths.Home, *, create: bool, worker: bool, embedder: Embedder | None, purpose: str
 ) -> SharedTransport:

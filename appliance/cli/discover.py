@@ -17,7 +17,7 @@ from appliance.errors import NotFound
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from appliance.types import Discovery, FoundHistory
+    from appliance.types import Discovery, FoundHistory, WatchChange
 
 COLUMN_TITLES = ("", "tool", "chats", "first", "last", "size", "path")
 
@@ -48,28 +48,45 @@ def discover(
       appliance discover --watch ~/Downloads/chatgpt-export.zip
     """  # fmt: skip
     began = time.monotonic()
+    discovery = _look(home, seconds)
+    took = time.monotonic() - began
+    named = _named(discovery, paths or [])
+    open_to_watch = [one for one in named if not one.watched and not one.problem]
+    if json:
+        added = _watch(home, open_to_watch).paths if watch else ()
+        shape = {"found": discovery.found, "notes": discovery.notes}
+        output.print_json(shape | ({"added": added} if watch else {}))
+        return
+    _print_found(discovery.found if watch or not paths else named)
+    output.say_notes(discovery.notes)
+    output.say(f"Looked for {took:.1f} s.")
+    if watch and not paths and sys.stdin.isatty():
+        open_to_watch = _asked(open_to_watch)
+    if watch:
+        say_change(_watch(home, open_to_watch))
+    elif open_to_watch:
+        output.say("'appliance discover --watch' watches all of it; name paths or programs to watch only these.")
+
+
+def _look(home: str | None, seconds: float) -> Discovery:
+    """What was found. Where there is no memory yet, none is created."""
+    from appliance.client import discover_without_memory
+    from appliance.paths import find_home
+
+    with output.step_progress() as step:
+
+        def on_place(path: str, done: int, left: int) -> None:
+            step(f"looking into {path}", done, done + left)
+
+        if not (found := find_home(home)).database.is_file():
+            return discover_without_memory(found, seconds=seconds, on_place=on_place)
+        with options.open_existing(home, "discover") as memory:
+            return memory.discover(seconds=seconds, on_place=on_place)
+
+
+def _watch(home: str | None, accepted: Sequence[FoundHistory]) -> WatchChange:
     with options.open_or_create(home, "discover") as memory:
-        with output.step_progress() as step:
-            discovery = memory.discover(
-                seconds=seconds, on_place=lambda path, done, left: step(f"looking into {path}", done, done + left)
-            )
-        took = time.monotonic() - began
-        named = _named(discovery, paths or [])
-        open_to_watch = [one for one in named if not one.watched and not one.problem]
-        if json:
-            added = memory.watching.add([one.path for one in open_to_watch]).paths if watch else ()
-            shape = {"found": discovery.found, "notes": discovery.notes}
-            output.print_json(shape | ({"added": added} if watch else {}))
-            return
-        _print_found(discovery.found if watch or not paths else named)
-        output.say_notes(discovery.notes)
-        output.say(f"Looked for {took:.1f} s.")
-        if watch and not paths and sys.stdin.isatty():
-            open_to_watch = _asked(open_to_watch)
-        if watch:
-            say_change(memory.watching.add([one.path for one in open_to_watch]))
-        elif open_to_watch:
-            output.say("'appliance discover --watch' watches all of it; name paths or programs to watch only these.")
+        return memory.watching.add([one.path for one in accepted])
 
 
 def _named(discovery: Discovery, names: Sequence[str]) -> list[FoundHistory]:

@@ -22,7 +22,7 @@ from appliance.engine.segment_merge import SegmentMerge
 from appliance.engine.serving_generation import ServingGeneration
 from appliance.engine.token_filling import TokenFilling
 from appliance.errors import DiskFull, EmbeddingApiError, IndexUnavailable, OutOfMemory, with_sentence
-from appliance.ingest import archiver, index_build, indexer
+from appliance.ingest import archiver, index_build, index_vacuum, indexer
 from appliance.ingest.archiver import ArchivingContext
 from appliance.ingest.index_build import BuiltPoints
 from appliance.ingest.indexer import IndexingContext, Throttle
@@ -394,9 +394,19 @@ class IndexService:
                 self.serving.remove_index(generation)
             else:
                 with self._database.write() as tx:
-                    index_build.queue_missing(tx, generation, built)
+                    index_build.queue_missing(tx, generation, built.keys.tolist())
                 index_build.replace_index(self._home, generation)
                 self._built_points = built
+
+    def _vacuum_beside(self, generation: Generation) -> bool:
+        """Put a copy of an index, without what waits in the outbox, in its place; returns whether this succeeded."""
+        if (kept := index_vacuum.run(self._home, generation)) is None:
+            return False
+        with self.exclusive(), self.serving.closed():
+            with self._database.write() as tx:
+                index_build.queue_missing(tx, generation, kept)
+            index_build.replace_index(self._home, generation)
+            return True
 
     @contextmanager
     def _without_drains(self) -> Iterator[None]:
@@ -414,12 +424,10 @@ class IndexService:
     def expunge(self, progress: OnEmbedded, on_wait: Callable[[str], None] = lambda waits_for: None) -> int:
         """Erase from ledger, index and full text what the database no longer has, and compact the database.
 
-        The engine of an embedded index keeps deleted points in its files, so the index is made anew. A large one serves
-        until the new one takes its place. If it is interrupted, the memory still works, and it can be repeated.
-        ``on_wait`` is called with what it waits for, if that takes long.
-
-        Returns:
-            The number of erased vectors.
+        The engine of an embedded index keeps deleted points in its files, so a small index is made anew. Of a large one
+        the segments that have any are rewritten, or all if these are most; it serves until the new one takes its place.
+        If it is interrupted, the memory still works, and it can be repeated.
+        ``on_wait`` is called with what it waits for, if that takes long. Returns the number of erased vectors.
         """
         archive.rewrite_all_retired_frames(self._database)
         with self._changes.turn(on_wait), self._without_drains():
@@ -429,19 +437,23 @@ class IndexService:
                     chunks.delete_orphaned_embeddings(tx)
                     lexical.optimize(tx)
                 erased = self._changes.erase_orphaned_vectors()
-                is_built_beside = False
+                is_built_beside = is_copied = False
                 if found is not None:
                     erased += generations.erase_orphaned_vectors(self._home, self._database, found)
                     is_built_beside = self._is_embedded and index_build.is_worthwhile(
                         self._home, self._database, found, index_build.MIN_CHUNKS_TO_GO_ON_SERVING
                     )
-                    if not self._is_embedded:  # ``server_erasure.erase_points`` does the rest, once the server answers
+                    if is_built_beside:
+                        is_copied = index_vacuum.copy_index(self._home, self._database, found)
+                    elif (
+                        not self._is_embedded
+                    ):  # ``server_erasure.erase_points`` does the rest, once the server answers
                         server_erasure.erase_local_traces(self._home, self._database, found)
-                    elif not is_built_beside:
+                    else:
                         generations.remove_index_for_rebuild(self._home, self._database, found)
                         with self._database.write() as tx:
                             chunks.requeue_all(tx, found.id)
-            if found is not None and is_built_beside:
+            if found is not None and is_built_beside and not (is_copied and self._vacuum_beside(found)):
                 self._build_beside(found, progress)
         if self._is_embedded:
             try:

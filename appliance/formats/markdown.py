@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from itertools import chain, groupby, islice
 
-from appliance.formats import aider, json_stream, markdown_dialects, markdown_lines
+from appliance.formats import aider, exported_markdown, json_stream, markdown_dialects, markdown_lines
 from appliance.formats import markdown_words as words
 from appliance.formats import text as texts
 from appliance.formats.base import Document, DocumentHead
@@ -94,6 +94,8 @@ def matches(head: DocumentHead) -> float:
     if head.tables or _OTHER_FORMAT.match(head.text):
         return 0.0
     survey = _survey(enumerate(head.text.removesuffix("\n").split("\n"), 1))
+    if exported_markdown.is_export(survey.opening):
+        return 1.0
     if survey.aider.starts or _is_aider(head.name, survey) or markdown_dialects.dialect_of(survey.opening):
         return 0.97
     verdict = verdict_of(survey.shapes)
@@ -118,7 +120,12 @@ def parse(document: Document) -> Iterator[Record]:
         yield CP1252_NOTE
     problems: list[InputProblem] = []
     lines = collect_lines(document, encoding, problems)
-    if survey.aider.starts or _is_aider(document.name, survey):
+    if exported_markdown.is_export(survey.opening):
+        for record in exported_markdown.parse(collect_lines(document, encoding, problems, with_returns=True)):
+            yield from problems
+            problems.clear()
+            yield record
+    elif survey.aider.starts or _is_aider(document.name, survey):
         for record in aider.parse(lines, survey.aider):
             yield from problems
             problems.clear()

@@ -15,9 +15,10 @@ CP1252_NOTE = InputProblem("", "read as Windows-1252, because the file is not UT
 
 
 def collect_lines(
-    document: Document, encoding: texts.Encoding, problems: list[InputProblem]
+    document: Document, encoding: texts.Encoding, problems: list[InputProblem], *, with_returns: bool = False
 ) -> Iterator[tuple[int, str]]:
-    """The lines, numbered from 1, without their ends; blank ones too. Problems are appended to ``problems``."""
+    """The lines, numbered from 1, without their ends; blank ones too. ``with_returns`` keeps a carriage return at the
+    end of a line. Problems are appended to ``problems``."""
     for line in json_stream.lines(document, blank=True):
         if isinstance(line, InputProblem):
             problems.append(line)
@@ -26,7 +27,7 @@ def collect_lines(
         text, is_readable = texts.decoded(data, encoding)
         if not is_readable:
             problems.append(_undecodable(number))
-        yield number, text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
+        yield number, text[:-2] if text.endswith("\r\n") and not with_returns else text.removesuffix("\n")
 
 
 def text_lines(document: Document) -> Iterator[tuple[int, str] | InputProblem]:

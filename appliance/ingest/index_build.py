@@ -73,7 +73,7 @@ def is_worthwhile(home: Home, database: Database, generation: Generation, min_ch
     ``MIN_CHUNKS`` on), and there is room and memory for that beside the present one."""
     if getattr(sys, "frozen", False) or available_bytes() is not None:
         return False
-    count = _count_points(database.read(), generation)
+    count = count_points(database.read(), generation)
     if count < (MIN_CHUNKS if min_chunks is None else min_chunks) or not _process_count(count, generation.dimension):
         return False
     needed = 2 * preallocation.upsert_log_bytes(count, generation.dimension, 0)
@@ -100,7 +100,7 @@ def build(
     # What a process of a killed build still writes must not come into this one.
     parts = Path(tempfile.mkdtemp(dir=folder))
     db = database.read()
-    ticket, total = chunks.newest_ticket(db), _count_points(db, generation)
+    ticket, total = chunks.newest_ticket(db), count_points(db, generation)
     keys = np.array(chunks.messages_by_scope(db, generation.id), np.int64)
     np.save(parts / "messages.npy", keys)
     plans = list(_plans(home, database, generation, parts, len(keys), segment_count(total)))
@@ -116,10 +116,12 @@ def build(
     return BuiltPoints(ticket, built)
 
 
-def queue_missing(tx: sqlite3.Connection, generation: Generation, built: BuiltPoints) -> None:
-    """Queue what a built index lacks: the chunks of summaries, and those of messages without a sound vector."""
-    chunks.requeue_summaries(tx, generation.id)
-    missing = list(point_ids.missing(tx, generation.id, built.keys.tolist()))
+def queue_missing(tx: sqlite3.Connection, generation: Generation, points: Sequence[int]) -> None:
+    """Queue what an index with these points (ascending) lacks: chunks of messages, such as those without a sound vector
+    when it was built, and the chunks of summaries, all of them if one is missing."""
+    missing = list(point_ids.missing(tx, generation.id, points))
+    if any(id >= chunks.SUMMARY_POINTS for id in missing):
+        chunks.requeue_summaries(tx, generation.id)
     query = f"SELECT DISTINCT message_id FROM chunk WHERE id IN {JSON_KEYS_SQL}"
     chunks.requeue(tx, [key for (key,) in tx.execute(query, (json_keys(missing),))])
 
@@ -150,7 +152,7 @@ def built_path(home: Home, generation: Generation) -> Path:
     return home.index / f"g{generation.id}.built"
 
 
-def _count_points(db: sqlite3.Connection, generation: Generation) -> int:
+def count_points(db: sqlite3.Connection, generation: Generation) -> int:
     """How many chunks of messages have a point, now or later."""
     return chunks.count(db, generation.id) - chunks.count_archived(db, generation.id)
 
@@ -202,7 +204,7 @@ def _run(plans: Sequence[SegmentPlan], processes: int, progress: Callable[[int],
     def run(number: int) -> bool:
         if failed.is_set():
             return False
-        with _started(plans[number]) as process:
+        with started("appliance.ingest.segment_worker", plans[number]) as process:
             running.add(process)
             assert process.stdout is not None
             for line in process.stdout:
@@ -226,9 +228,10 @@ def _run(plans: Sequence[SegmentPlan], processes: int, progress: Callable[[int],
         return all(result.result() for result in results)
 
 
-def _started(plan: SegmentPlan) -> subprocess.Popen[str]:
+def started(module: str, plan: msgspec.Struct) -> subprocess.Popen[str]:
+    """Start a module of this program in a process of its own, with a plan as JSON."""
     return subprocess.Popen(
-        [sys.executable, "-m", "appliance.ingest.segment_worker", msgspec.json.encode(plan).decode()],
+        [sys.executable, "-m", module, msgspec.json.encode(plan).decode()],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         stdin=subprocess.PIPE,  # never written to: its end tells the process that this one is gone
         stdout=subprocess.PIPE,

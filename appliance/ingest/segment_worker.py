@@ -74,14 +74,14 @@ def _batches(
         print(len(built), flush=True)
 
 
-def _end_with_the_parent() -> None:
+def end_with_the_parent() -> None:
     """End this process when its parent does, even if that is killed: then its end of our standard input is closed."""
     os.read(0, 1)
     os._exit(1)
 
 
 def main() -> None:
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    threading.Thread(target=end_with_the_parent, daemon=True).start()
     gc.disable()  # of millions of small objects without cycles, it would look at all again and again
     build(msgspec.json.decode(sys.argv[1], type=SegmentPlan))
 

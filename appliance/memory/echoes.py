@@ -2,8 +2,9 @@
 
 After erasing "The spare keys are with Mrs. Aydın", an assistant's "Saved: spare keys with Mrs. Aydın" would still say
 it. An echo repeats a sentence of an erased message, with a rare word of it: a word that many messages have is no
-evidence, and neither is a message of one or two common words ("ok, thanks"), even where another says the same. Echoes
-are offered, and erased only when the person says so.
+evidence, and neither is a message of one or two common words ("ok, thanks"), even where another says the same. Of a
+longer message of frequent words only, whole copies are echoes. Echoes are offered, and erased only when the person says
+so; ``Echoes.notes`` says what was not looked for.
 
 What an app writes into each chat itself ("Messages and calls are end-to-end encrypted") repeats no person's words.
 """
@@ -37,6 +38,10 @@ MAX_ERASED_POSTINGS = 1_000
 
 MAX_ECHOES = 200
 
+MAX_PHRASES, MAX_PHRASE_WORDS = 50, 12
+"""Messages of frequent words whose copies the full text is asked for, and with how many of their first words. The links
+between variants have the copies of all, as far as these are indexed."""
+
 MIN_SHARED_WORDS = 3
 MIN_SHARED_NUMBERED_WORDS = 2
 MIN_DIGITS = 3
@@ -58,11 +63,13 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+|\n+")
 
 @dataclass(frozen=True, slots=True)
 class Echoes:
-    """The echoes of messages, by what they are; the keys are those of the store."""
+    """The echoes of messages, by what they are; the keys are those of the store. ``notes`` are sentences without a full
+    stop."""
 
     messages: dict[int, EchoKind] = field(default_factory=dict)
     summaries: tuple[int, ...] = ()
     facts: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def only(self, ids: Collection[str]) -> Echoes:
         """Those of the echoes that have one of these public ids."""
@@ -87,7 +94,8 @@ def find_echoes(db: sqlite3.Connection, scope: Scope, erased: Sequence[int]) -> 
     erased_keys = set(erased)
     notices = _notices(db, erased)
     index = _RareWords(db, [key for key in _without_placeholders(db, erased) if key not in notices])
-    found: dict[int, EchoKind] = dict.fromkeys(_variants(db, index.distinctive) - erased_keys, "copy")
+    copies = _variants(db, [*index.distinctive, *index.frequent]) | _copies(db, scope, index.frequent[:MAX_PHRASES])
+    found: dict[int, EchoKind] = dict.fromkeys(sorted(copies - erased_keys), "copy")
     owner = (scope.user_id, scope.namespace)
     candidates = db.execute(
         "SELECT m.id, m.role, m.text FROM message m JOIN session s ON s.id = m.session_id"
@@ -98,6 +106,7 @@ def find_echoes(db: sqlite3.Connection, scope: Scope, erased: Sequence[int]) -> 
     for key, role, text in chain(candidates, index.with_a_rare_word(archived)):
         if key not in found and index.is_echoed_by(text):
             found[key] = "answer" if role == "assistant" else "repetition"
+    notes = _notes(index, len(erased), len(found))
     found = dict(list(found.items())[:MAX_ECHOES])
     gone = erased_keys | found.keys()
     summary_rows = db.execute(
@@ -111,7 +120,41 @@ def find_echoes(db: sqlite3.Connection, scope: Scope, erased: Sequence[int]) -> 
         found,
         _without_covering(db, (key for key, text in summary_rows if index.is_echoed_by(text)), gone),
         tuple(key for key, value in fact_rows if index.has_all_of(value)),
+        notes,
     )
+
+
+def _notes(index: _RareWords, erased: int, found: int) -> tuple[str, ...]:
+    """What was not looked for, and what is not listed."""
+    notes = []
+    if short := len(index.short):
+        some = (
+            "The message has" if erased == 1 else f"{short:,} of {erased:,} messages {'has' if short == 1 else 'have'}"
+        )
+        notes.append(f"{some} too few words to look for what repeats {'it' if short == 1 else 'them'}")
+    if frequent := len(index.frequent):
+        of = "" if erased == 1 else f" of {frequent:,} of {erased:,} messages"
+        why = f"all words of {'it' if frequent == 1 else 'them'} are frequent"
+        why += ", or too many to be looked up" if index.is_cut else ""
+        notes.append(f"Only copies of the whole were looked for{of}: {why}")
+    if found > MAX_ECHOES:
+        notes.append(f"{found:,} other messages repeat it, of which the first {MAX_ECHOES} are listed")
+    return tuple(notes)
+
+
+def _copies(db: sqlite3.Connection, scope: Scope, keys: Sequence[int]) -> set[int]:
+    """The messages of a scope with the same words in the same order as one of these, also before they are indexed."""
+    found: set[int] = set()
+    for key, text in db.execute(f"SELECT id, text FROM message WHERE id IN {JSON_KEYS_SQL}", (json_keys(keys),)):
+        words = list(_words(text))
+        rows = db.execute(
+            "SELECT m.id, m.text FROM message_fts CROSS JOIN message m ON m.id = message_fts.rowid"
+            " JOIN session s ON s.id = m.session_id WHERE message_fts MATCH ? AND m.id <> ? AND s.user_id = ?"
+            " AND s.namespace = ?",
+            (lexical.quote_fts(" ".join(words[:MAX_PHRASE_WORDS])), key, scope.user_id, scope.namespace),
+        )
+        found.update(other for other, copied in rows if list(_words(copied)) == words)
+    return found
 
 
 def _without_placeholders(db: sqlite3.Connection, keys: Sequence[int]) -> Iterator[int]:
@@ -165,11 +208,17 @@ class _RareWords:
     Attributes:
         messages: Those that have a rare word.
         distinctive: The erased messages that another one can be recognised to repeat.
+        frequent: Those of enough words, of which none is rare: only a copy of the whole can be recognised.
+        short: Those of too few words.
+        is_cut: Whether there were more words than are looked up.
     """
 
     def __init__(self, db: sqlite3.Connection, erased: Sequence[int]) -> None:
         self.messages: set[int] = set()
         self.distinctive: list[int] = []
+        self.frequent: list[int] = []
+        self.short: list[int] = []
+        self.is_cut = False
         self._words_by_text: list[Set[str]] = []
         self._texts_by_stem: dict[str, list[int]] = defaultdict(list)
         self._units: list[Set[str]] = []
@@ -182,7 +231,9 @@ class _RareWords:
             for stem, word in words.items():
                 if stem not in counted and len(counted) < MAX_WORDS:
                     counted[stem] = self._is_rare(db, word, erased_keys)
-            if rare := [stem for stem in words if counted.get(stem)]:
+                self.is_cut = self.is_cut or stem not in counted
+            rare = [stem for stem in words if counted.get(stem)]
+            if rare:
                 for stem in rare:
                     self._texts_by_stem[stem].append(len(self._words_by_text))
                 self._words_by_text.append(words.keys())
@@ -191,8 +242,12 @@ class _RareWords:
                     for stem in unit & set(rare):
                         self._units_by_stem[stem].append(len(self._units))
                     self._units.append(unit)
-                if units or _is_distinctive(words.keys()):
-                    self.distinctive.append(key)
+            if not _is_distinctive(words.keys()):
+                self.short.append(key)
+            elif rare:
+                self.distinctive.append(key)
+            else:
+                self.frequent.append(key)
 
     def _is_rare(self, db: sqlite3.Connection, word: str, erased: Set[int]) -> bool:
         query = "SELECT rowid FROM message_fts WHERE message_fts MATCH ? LIMIT ?"

@@ -171,7 +171,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         found_alone=found_alone,
         contacts=tuple(contacts),
         authors=dict(written_as.most_common()),
-        notes=tuple(missing_whole_name(db, scope, name) for name in missing if not rows),
+        notes=(*(missing_whole_name(db, scope, name) for name in missing if not rows), *echoes.notes),
     )
 
 

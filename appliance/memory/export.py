@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from appliance.errors import IncompleteExport
+from appliance.formats import exported_markdown
 from appliance.memory import export_selection
 from appliance.store import archive, conversation_time, damage, messages, sessions, state
 from appliance.store.database import Database
@@ -141,8 +142,8 @@ def _message_object(row: MessageRow, info: SessionInfo, owner: str) -> dict[str,
 
 
 def markdown(db: sqlite3.Connection, user_id: str | None, ids: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the same messages as Markdown: a heading a session, a paragraph a message, tool and system messages as
-    quotations.
+    """Yield the same messages as Markdown that can be imported (``formats.exported_markdown``): a heading a session,
+    then a piece a message.
 
     Raises:
         NotFound: An id names nothing.
@@ -151,15 +152,13 @@ def markdown(db: sqlite3.Connection, user_id: str | None, ids: Sequence[str] = (
     current_session: str | None = None
     for row, info in readable_messages(db, user_id, ids):
         if info.id != current_session:
+            marker = f"{exported_markdown.MARKER}\n\n" if current_session is None else ""
             current_session = info.id
-            yield f"# {info.title or info.external_id}\n\n_{describe_session(info, ids)}_\n\n"
-        who = row.author or row.role
-        when = f" · {time_text(row)}" if row.sent_at else ""
-        if row.conversational:
-            yield f"**{who}**{when}\n\n{row.text}\n\n"
-        else:
-            quoted = "\n".join("> " + line for line in row.text.split("\n"))
-            yield f"> **{who}** ({row.role}){when}\n>\n{quoted}\n\n"
+            title = info.title or info.external_id
+            yield marker + exported_markdown.heading(title, describe_session(info, ids))
+        yield exported_markdown.message(
+            row.role, row.author, time_text(row) if row.sent_at else "", row.text, is_aside=not row.conversational
+        )
 
 
 def describe_session(info: SessionInfo, ids: Sequence[str]) -> str:
@@ -171,4 +170,5 @@ def describe_session(info: SessionInfo, ids: Sequence[str]) -> str:
 
 def time_text(row: MessageRow) -> str:
     """The time of a message, with a word if it is its conversation's; "" without one."""
-    return (row.sent_at or "") + (" (conversation)" if conversation_time.is_marked(row.metadata) else "")
+    is_conversations = conversation_time.is_marked(row.metadata)
+    return (row.sent_at or "") + (exported_markdown.CONVERSATION_TIME if is_conversations else "")

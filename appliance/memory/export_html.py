@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -24,13 +25,13 @@ article.assistant { border-color: #47a; }
 article.aside { opacity: .75; font-size: .9rem; }
 .head { margin: 0; }
 .head b { color: CanvasText; }
-.text { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
+.text { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
 .files { margin: 0; }
 @media print { article { break-inside: avoid; } }
 """
 
 _HEAD = f"""<!DOCTYPE html>
-<html>
+<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
@@ -42,12 +43,18 @@ _HEAD = f"""<!DOCTYPE html>
 <body>
 """
 
+_ANY_LANGUAGE = 'lang="" dir="auto"'
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+
 _END = "</body>\n</html>\n"
 
 
 def html(db: sqlite3.Connection, user_id: str | None, ids: Sequence[str] = ()) -> Iterator[str]:
     """Yield messages as an HTML page, piece by piece: a heading a session, an article a message. Texts are as written,
-    with their Markdown. The policy of the page forbids scripts, forms and everything that would have to be loaded.
+    with their Markdown; control characters are shown by their codes. What people wrote is in no stated language, and
+    each line of it has the direction of its first letter, which ends with it. The policy of the page forbids scripts,
+    forms and everything that would have to be loaded.
 
     Raises:
         NotFound: An id names nothing.
@@ -70,22 +77,27 @@ def html(db: sqlite3.Connection, user_id: str | None, ids: Sequence[str] = ()) -
 
 
 def _heading(info: SessionInfo, ids: Sequence[str]) -> str:
-    title, about = escape(info.title or info.external_id), escape(describe_session(info, ids))
-    return f'<h1 dir="auto">{title}</h1>\n<p>{about}</p>\n'
+    title, about = _quoted(info.title or info.external_id), _quoted(describe_session(info, ids))
+    return f"<h1 {_ANY_LANGUAGE}>{title}</h1>\n<p>{about}</p>\n"
 
 
 def _article(row: MessageRow) -> str:
     kind = "assistant" if row.role == "assistant" and row.conversational else "" if row.conversational else "aside"
     role = "" if row.conversational or row.author is None else f" ({escape(row.role)})"
-    when = f" · <time>{escape(time_text(row))}</time>" if row.sent_at else ""
-    names = [escape(name) for name in _file_names(from_json(row.metadata))]
-    files = f'<p class="files" dir="auto">with {", ".join(names)}</p>\n' if names else ""
-    who = f'<b dir="auto">{escape(row.author or row.role)}</b>{role}'
+    when = f" · <time>{_quoted(time_text(row))}</time>" if row.sent_at else ""
+    names = [f"<bdi {_ANY_LANGUAGE}>{_quoted(name)}</bdi>" for name in _file_names(from_json(row.metadata))]
+    files = f'<p class="files">with {", ".join(names)}</p>\n' if names else ""
+    who = f"<b {_ANY_LANGUAGE}>{_quoted(row.author or row.role)}</b>{role}"
     named = f' class="{kind}"' if kind else ""
     return (
         f'<article{named}>\n<p class="head">{who}{when}</p>\n'
-        f'<p class="text" dir="auto">{escape(row.text)}</p>\n{files}</article>\n'
+        f'<p class="text" {_ANY_LANGUAGE}>{_quoted(row.text)}</p>\n{files}</article>\n'
     )
+
+
+def _quoted(text: str) -> str:
+    """A text for the page, without characters that have no place in HTML."""
+    return escape(_CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text))
 
 
 def _file_names(metadata: Mapping[str, object]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -94,6 +95,21 @@ def read_owner(path: Path) -> Owner | None:
 def describe_owner(owner: Owner | None) -> str:
     """An owner as an error names it."""
     return f"'{owner.purpose}' (process {owner.pid})" if owner else "another process"
+
+
+def is_suspended(owner: Owner) -> bool:
+    """Whether the owner's process is stopped, as by ctrl+z in its terminal: it answers when it goes on. False where the
+    system does not tell."""
+    try:
+        if Path("/proc/self/stat").exists():
+            stat = Path(f"/proc/{owner.pid}/stat").read_bytes()  # the name, in parentheses, may have any characters
+            return stat.rpartition(b")")[2].split()[:1] == [b"T"]
+        if os.name == "posix":
+            shown = subprocess.run(["ps", "-o", "state=", "-p", str(owner.pid)], capture_output=True, check=False)
+            return shown.stdout.strip().startswith(b"T")
+    except OSError:  # it has ended
+        pass
+    return False
 
 
 def _replace_note(descriptor: int, note: bytes) -> None:

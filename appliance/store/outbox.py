@@ -12,6 +12,11 @@ from appliance.store.passages import ChunkSpan, Passage, chunk_digests, has_late
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys, next_key, pages
 
 
+def points(db: sqlite3.Connection, generation: int) -> list[int]:
+    """Return the points that wait to be put or dropped."""
+    return [id for (id,) in db.execute("SELECT chunk_id FROM outbox WHERE generation = ?", (generation,))]
+
+
 def messages_with_vectors(db: sqlite3.Connection, generation: int, limit: int, up_to_ticket: int) -> list[int]:
     """Return up to ``limit`` messages with a waiting chunk that has a vector, of those queued up to a ticket."""
     rows = db.execute(

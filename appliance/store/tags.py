@@ -12,8 +12,7 @@ from appliance.store.sql import JSON_KEYS_SQL, json_keys, placeholders
 from appliance.store.visibility import NOT_EXPIRED
 from appliance.timestamps import now
 from appliance.types import Scope, TagCount
-
-MAX_TAG_CHARACTERS = 100
+from appliance.types.vocabulary import MAX_TAG_CHARACTERS
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -22,13 +21,14 @@ def normal(tag: str) -> str:
     """Return a tag in the form in which tags are stored and compared: without case and the "#" before it.
 
     Raises:
-        UsageError: It is empty, too long, or has a line break.
+        UsageError: It is empty, too long, or has a line break or another control character.
     """
-    found = fold(tag.strip().removeprefix("#"))
+    given = tag.strip().removeprefix("#")
+    found = fold(given)
     if not found:
         raise UsageError("The tag is empty.", hint="Give a word or two, such as 'garden'.")
-    if len(found) > MAX_TAG_CHARACTERS or _UNPRINTABLE.search(tag.strip()):
-        raise UsageError(f"A tag is one line of up to {MAX_TAG_CHARACTERS} characters.")
+    if len(given) > MAX_TAG_CHARACTERS or _UNPRINTABLE.search(given):
+        raise UsageError(f"A tag is one line of up to {MAX_TAG_CHARACTERS} characters, without control characters.")
     try:
         found.encode()
     except UnicodeEncodeError as error:

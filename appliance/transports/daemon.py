@@ -27,7 +27,7 @@ from appliance.requests import Request
 from appliance.runtime.decoding import decode
 from appliance.runtime.streams import HeldContext
 from appliance.settings import Settings
-from appliance.store.lock import describe_owner, read_owner
+from appliance.store.lock import describe_owner, is_suspended, read_owner
 from appliance.transports import codec
 from appliance.transports.answer_lines import answers_in_lines
 from appliance.types import IngestReport, OnProgress, Progress
@@ -40,6 +40,9 @@ MAX_IDLE_CONNECTIONS = 8
 
 CONNECT_TIMEOUT_SECONDS = 5.0
 """On one machine a daemon that does not accept a connection in this time hangs."""
+
+SUSPENSION_CHECK_SECONDS = 1.0
+"""Seconds without an answer until an owner is looked at, and between two looks. It is suspended if two find it so."""
 
 
 class DaemonAddress(msgspec.Struct, frozen=True):
@@ -98,7 +101,7 @@ def connect(transport: DaemonTransport, *, model: str | None = None) -> Settings
         model: The embedding model that the caller would use; None for the owner's.
 
     Raises:
-        HomeLocked: The owner is of another version, or uses another model.
+        HomeLocked: The owner is of another version, uses another model, or is suspended.
     """
     home = transport._home
     try:
@@ -274,9 +277,28 @@ class DaemonTransport:
         try:
             headers = {"Content-Type": "application/json", codec.VERSION_HEADER: __version__}
             connection.request(method, f"/local{path}", body, headers)
+            self._await_answer(connection, has_asked=body is not None)
             return connection.getresponse()
         except (OSError, http.client.HTTPException) as error:
             raise self.gone() from error
+
+    def _await_answer(self, connection: _UnixConnection, *, has_asked: bool) -> None:
+        """Return when an answer begins, or the connection ends.
+
+        Raises:
+            HomeLocked: The owner is suspended. If it was asked for something, it may still do that later.
+        """
+        found_suspended = 0
+        while connection.is_silent(SUSPENSION_CHECK_SECONDS):
+            owner = read_owner(self._home.lock)
+            found_suspended = found_suspended + 1 if owner is not None and is_suspended(owner) else 0
+            if owner is not None and found_suspended > 1:
+                later = " It may still do what it was just asked for." if has_asked else ""
+                raise HomeLocked(
+                    f"The memory is in use by {describe_owner(owner)}, which is suspended.",
+                    where=str(self._home.root),
+                    hint=f"Resume it with 'fg' in its terminal or 'kill -CONT {owner.pid}', or end it.{later}",
+                )
 
     def _connection(self) -> _UnixConnection:
         with self._lock:
@@ -338,7 +360,11 @@ class _UnixConnection(http.client.HTTPConnection):
 
     def is_alive(self) -> bool:
         """Whether the other end still holds it: the only thing that arrives unasked is its end."""
-        return self.sock is not None and not select.select([self.sock], [], [], 0)[0]
+        return self.sock is not None and self.is_silent(0)
+
+    def is_silent(self, seconds: float) -> bool:
+        """Whether nothing arrives for so long, not even the other end's closing."""
+        return not select.select([self.sock], [], [], seconds)[0]
 
     def wait_for_end(self) -> None:
         """Return when the other end closes it, or at ``hang_up``."""

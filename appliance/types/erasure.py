@@ -31,7 +31,7 @@ class ErasurePreview:
     ``echoes`` would stay and still say it; with echoes, they are among what is erased, and ``summaries`` too.
     ``contacts`` are entries of address books, each with the file that holds it, by store keys. If an author was named,
     ``authors`` are the names under which the messages were written ("" for none), with their numbers, and ``notes`` say
-    whose a name may be that no author has."""
+    whose a name may be that no author has, and which repeats were not looked for."""
 
     messages: tuple[int, ...]
     sessions: tuple[int, ...]

@@ -46,6 +46,10 @@ LOCAL = "local"
 """The format name of sessions that were created here, not imported."""
 
 
+MAX_TAG_CHARACTERS = 100
+"""The characters of a tag of a conversation, at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Whose memory is meant; part of every query. The empty namespace is a namespace of its own, not a wildcard;

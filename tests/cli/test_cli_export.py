@@ -64,12 +64,50 @@ def test_a_page_has_the_messages_and_no_way_out(run: Run, tmp_path: Path) -> Non
         "html", "head", "meta", "title", "style", "body", "h1", "p", "article", "b", "time",
     }  # fmt: skip
     attributes = {name for _, given in page.tags for name in given}
-    assert attributes <= {"charset", "http-equiv", "content", "name", "class", "dir"}
+    assert attributes <= {"charset", "http-equiv", "content", "name", "class", "dir", "lang"}
     assert "default-src 'none'" in text and "url(" not in text and text.endswith("</html>\n")
 
 
+def test_a_page_shows_control_characters_and_keeps_directions_apart(run: Run, tmp_path: Path) -> None:
+    line = {
+        "session_id": "a", "session_title": "\u202etitle", "role": "user", "author": "\u202eAnn",
+        "content": "bell \x07 null \x00 next \x85 end \uffff tab \t\nשלום one\nsecond",
+        "metadata": {"attachments": [{"name": "in\u202efdp.exe"}, {"name": "b.png"}]},
+    }  # fmt: skip
+    source = tmp_path / "chat.jsonl"
+    source.write_text(json.dumps(line), encoding="utf-8")
+    run("ingest", source)
+    assert run("export", tmp_path / "out.html").exit_code == 0
+    text = (tmp_path / "out.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert "bell \\x07 null \\x00 next \\x85 end \\uffff tab \t\nשלום one\nsecond" in page.text
+    assert '<html lang="en">' in text and "unicode-bidi: plaintext" in text
+    isolated = [given for tag, given in page.tags if tag in ("h1", "b", "bdi") or given.get("class") == "text"]
+    assert len(isolated) == 5 and all((one["lang"], one["dir"]) == ("", "auto") for one in isolated)
+
+
+def test_markdown_is_imported_as_it_was(run: Run, tmp_path: Path) -> None:
+    said = ["# Not a heading", "**Bo** · 2026-01-01\n\nimitated", "```\nopen", "Ünïcode\n\n- list"]
+    lines = [
+        {"session_id": "a", "session_title": "Plans", "role": role, "content": text}
+        | {"timestamp": f"2026-01-0{n}T10:00:00Z"}
+        | ({"author": "Ann"} if n % 2 else {})
+        for n, (text, role) in enumerate(zip(said, ("user", "assistant", "tool", "assistant"), strict=True), 1)
+    ]  # fmt: skip
+    source = tmp_path / "chat.jsonl"
+    source.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    run("ingest", source)
+    assert run("export", tmp_path / "out.md").exit_code == 0
+    second = ("--home", tmp_path / "second")
+    assert document(run("ingest", tmp_path / "out.md", *second, "--json"))["totals"]["new"] == 4
+    exported = [[json.loads(line) for line in run("export", "-", *home).stdout.splitlines()] for home in ((), second)]
+    kept = ("session_title", "role", "author", "content", "timestamp")
+    first, again = ([{key: line.get(key) for key in kept} for line in each if "content" in line] for each in exported)
+    assert first == again and len(first) == 4
+
+
 def test_the_suffix_says_the_format(run: Run, kept: Path, tmp_path: Path) -> None:
-    for name, begins in (("a.html", "<!"), ("b.HTM", "<!"), ("c.md", "#"), ("d.json", "{"), ("e", "{")):
+    for name, begins in (("a.html", "<!"), ("b.HTM", "<!"), ("c.md", "<!"), ("d.json", "{"), ("e", "{")):
         assert run("export", tmp_path / name, "s1").exit_code == 0
         assert (tmp_path / name).read_text(encoding="utf-8").startswith(begins), name
     run("export", tmp_path / "f.html", "s1", "--format", "jsonl")

@@ -153,7 +153,7 @@ def test_export_to_stdout_is_the_data_alone(run: Run, kept: Path) -> None:
     result = run("export", "-")
     assert len([json.loads(each) for each in result.stdout.splitlines()]) == 10
     assert result.stderr == ""
-    assert run("export", "-", "--format", "markdown").stdout.startswith("# ")
+    assert run("export", "-", "--format", "markdown").stdout.startswith("<!-- conversations exported")
 
 
 def test_export_reports_a_file_as_a_document(run: Run, kept: Path, tmp_path: Path) -> None:

@@ -68,6 +68,17 @@ def test_without_watch_nothing_is_set(run: Run, home: Path, person: Path) -> Non
     assert folders(home) == []
 
 
+def test_to_look_creates_nothing(run: Run, home: Path, person: Path) -> None:
+    layouts.claude_code(person)
+    assert run("discover").exit_code == run("discover", "--json").exit_code == 0
+    assert run("discover", "--watch", "no such program").exit_code == 4
+    assert not home.exists()
+    home.mkdir()
+    (home / "config.toml").write_text(f'[watch]\nfolders = ["{person}"]\n', encoding="utf-8")
+    assert json.loads(run("discover", "--json").stdout)["found"][0]["watched"] is True
+    assert [path.name for path in home.iterdir()] == ["config.toml"]
+
+
 def test_what_can_not_be_read_is_told_and_not_watched(run: Run, home: Path, person: Path) -> None:
     path = person / ".config/Signal/sql/db.sqlite"
     path.parent.mkdir(parents=True)

@@ -101,6 +101,26 @@ def test_common_words_make_no_echo(memory: Appliance) -> None:
     assert not [kind for kind, _ in echoes(memory, said.id) if kind != "copy"]
 
 
+def test_copies_of_frequent_words_are_offered_and_what_was_not_looked_for_is_said(memory: Appliance) -> None:
+    session = memory.sessions.create()
+    for number in range(30):
+        session.add("user", f"The weekly meeting was moved to Friday, week {number}")
+    said = session.add("user", "The weekly meeting was moved to Friday")
+    copied = memory.sessions.create().add("user", "the weekly MEETING was moved to Friday!")
+    memory.sessions.create(user_id="ben").add("user", "The weekly meeting was moved to Friday")
+    short = session.add("user", "ok, thanks")
+    preview = memory.erasure.preview(said.id)
+    assert [(echo.kind, echo.id) for echo in preview.echoes] == [("copy", copied.id)]
+    assert preview.notes == ("Only copies of the whole were looked for: all words of it are frequent",)
+    assert memory.erasure.preview(short.id).notes == ("The message has too few words to look for what repeats it",)
+    assert memory.erasure.preview(short.id, said.id, copied.id).notes == (
+        "1 of 3 messages has too few words to look for what repeats it",
+        "Only copies of the whole were looked for of 2 of 3 messages: all words of them are frequent",
+    )
+    memory.embed_pending()
+    assert [(echo.kind, echo.id) for echo in memory.erasure.preview(said.id).echoes] == [("copy", copied.id)]
+
+
 @pytest.mark.parametrize("short", ["hey", *(pytest.param(one, marks=pytest.mark.slow) for one in ("Good!", "hi all"))])
 def test_short_words_make_no_echo_not_even_of_a_copy(memory: Appliance, short: str) -> None:
     said = memory.sessions.create().add("user", short)

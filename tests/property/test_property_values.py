@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 
 from appliance import Appliance, IngestReport, timestamps
 from appliance.context.budget import MIN_SHORTENED_TOKENS, shorten
 from appliance.retrieval.snippet import snippet
-from appliance.store import lexical
+from appliance.server.http.bodies import Tag
+from appliance.store import lexical, tags
 from appliance_models import HashEmbedder, encoding_for
 from tests.examples import examples
 
@@ -183,3 +185,13 @@ def test_what_is_exported_and_read_into_another_home_is_exported_the_same(
         assert orders[0] == orders[1], "each session in its order"
     report, _ = through(homes[1], second)
     assert (report.total("new"), report.total("updated")) == (0, 0)
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(tag=st.one_of(st.text(max_size=110), st.text(alphabet="# \t\n\x18\x7f\u00a0\u3000\u200bQ\ufdfa", max_size=5)))
+def test_a_tag_that_the_http_document_allows_is_a_tag(tag: str) -> None:
+    try:
+        TypeAdapter(Tag).validate_python(tag)
+    except ValidationError:
+        return
+    assert tags.normal(tag)

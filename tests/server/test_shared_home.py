@@ -18,6 +18,7 @@ from appliance import Appliance
 from appliance.errors import HomeLocked, NotFound
 from appliance.paths import Home
 from appliance.store.lock import read_owner
+from appliance.transports import daemon
 from appliance.types import Event, FileReport
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
@@ -226,3 +227,25 @@ def test_an_interrupt_ends_an_ingest_beside_an_owner_and_what_the_owner_does_for
         assert (process.returncode, stdout) == (130, b"") and b"Everything committed so far is kept" in stderr
         until(lambda: not threads_named("appliance-rpc-client"), "the end of the owner's work")
         assert 0 < memory.overview.counts()["messages"] < 60_000
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="no process is suspended by a signal")
+def test_an_owner_that_is_suspended_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemon, "SUSPENSION_CHECK_SECONDS", 0.05)
+    with other_owner(home) as owner, Appliance.open(home, worker=False) as attached:
+        session = attached.sessions.create()
+        owner.send_signal(signal.SIGSTOP)
+        try:
+            named = rf"in use by 'the first one' \(process {owner.pid}\), which is suspended"
+            with pytest.raises(HomeLocked, match=named) as told:
+                Appliance.open(home, worker=False)
+            assert told.value.hint.endswith("or end it.") and f"kill -CONT {owner.pid}" in told.value.hint
+            with pytest.raises(HomeLocked, match=named) as told:
+                session.add("user", "said to a process that sleeps")
+            assert "may still do" in told.value.hint
+        finally:
+            owner.send_signal(signal.SIGCONT)
+        until(lambda: len(session.messages()) == 1, "what was asked for")
+        session.add("user", "said to one that is awake")
+        assert len(session.messages()) == 2

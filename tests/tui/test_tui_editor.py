@@ -74,7 +74,7 @@ def test_a_conversation_opens_at_the_current_message(
             await pilot.press("escape", "escape")
         option, line, file_mode, folder_mode, path, *text = spy.read_text(encoding="utf-8").split("\n")
         assert (option, file_mode, folder_mode) == ("-R", "0o400", "0o700")
-        assert text[0] == "# Harbour watch" and text[int(line.removeprefix("+")) - 1].startswith("**assistant**")
+        assert text[2] == "# Harbour watch" and text[int(line.removeprefix("+")) - 1].startswith("**assistant**")
         assert text[int(line.removeprefix("+")) + 1] == "Noted."
         assert Path(path).parent.parent == tmp_path and not Path(path).parent.exists()
 
@@ -122,7 +122,7 @@ def test_a_private_folder_is_closed_to_others_and_goes_after_an_error(
 @pytest.mark.slow
 def test_the_terminal_is_the_editor_s_until_it_ends(built: Path, home: Path, tmp_path: Path) -> None:
     program = tmp_path / "editor"
-    program.write_text('#!/bin/sh\necho READY; head -n 1 "$1"\nread answer; echo got $answer\n')
+    program.write_text('#!/bin/sh\necho READY; head -n 3 "$1"\nread answer; echo got $answer\n')
     program.chmod(0o700)
     environment = {"VISUAL": str(program), "XDG_RUNTIME_DIR": str(tmp_path)}
     with pseudo_terminal(copied(built, home), **environment) as terminal:

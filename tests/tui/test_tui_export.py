@@ -89,7 +89,10 @@ def test_nothing_is_overwritten_unasked(filled: Path, downloads: Path) -> None:
             await until(pilot, lambda: "exists. Press enter again" in str(note.content))
             await pilot.press("enter")
             await until(pilot, lambda: not isinstance(app.screen, ExportScreen))
-        assert taken.read_text(encoding="utf-8").startswith("# Harbour watch\n\n_native, some of 4 messages_\n")
+        assert taken.read_text(encoding="utf-8").split("\n\n")[1:3] == [
+            "# Harbour watch",
+            "_native, some of 4 messages_",
+        ]
 
     run(body)
 

@@ -209,6 +209,32 @@ def test_a_person_is_renamed_merged_split_and_said_to_be_oneself(filled: Path) -
 
 
 @pytest.mark.slow
+def test_several_selected_people_are_merged(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            page = await listed(app, pilot)
+            people = page.query_one("#people-rows", RowList)
+            found = ids(page)
+            for name in ("Zoë native", "Tilda whatsapp", "Gus native"):
+                people.mark(found[name])
+                await pilot.press("space")
+            note = page.query_one("#people-note", Static)
+            await until(pilot, lambda: "3 selected, esc clears" in str(note.content))
+            await pilot.press("m")
+            await until(pilot, lambda: len(rows(page)) == len(found) - 2)
+            assert not len(page.selection)
+            assert any("3 people are one person" in one.message for one in app._notifications)
+            await pilot.press("u", "u")
+            await until(pilot, lambda: sorted(rows(page)) == sorted(name.rpartition(" ")[0] for name in found))
+            await pilot.press("space", "2")
+            await until(pilot, lambda: page._view == "proposals" and not len(page.selection))
+            await pilot.press("space")
+            assert not len(page.selection), "a proposal is no person"
+
+    run(body)
+
+
+@pytest.mark.slow
 def test_a_conversation_is_read_from_the_details_and_its_author_found(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):

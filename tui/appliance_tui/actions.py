@@ -257,7 +257,14 @@ ACTIONS: tuple[Action, ...] = (
     Action("people.sort", "s", "sort", "Sort", "Sort by messages, last message, name, conversations or start."),
     Action("people.accept", "a", "accept", "Same", "Accept the proposal: both are one person."),
     Action("people.reject", "r", "reject", "Different", "Reject the proposal: they are two people."),
-    Action("people.merge", "m", "merge", "Merge", "Choose another person who is the same."),
+    Action(
+        "people.merge", "m", "merge", "Merge", "Make one of the selected people, or choose another who is the same."
+    ),
+    Action("people.select", "space", "select", "Select", "Select the person or unselect it; escape clears."),
+    Action("people.extend", "shift+down", "extend(1)", "Select on", "Select this person and the next one.", False),
+    Action(
+        "people.extend_back", "shift+up", "extend(-1)", "Select back", "Select this person and the one before.", False
+    ),
     Action("people.split", "S", "split", "Split", "Take an account off: it is another person's."),
     Action("people.rename", "n", "rename", "Name", "Change what the person is called."),
     Action("people.me", "M", "set_me", "Me", "This person is you; facts are read again."),

@@ -23,6 +23,7 @@ from pydantic import (
 from appliance import timestamps
 from appliance.errors import UsageError
 from appliance.types import Contained, FactKind, HitOrder, LayerName, Level, Mode, Role, StorageScope
+from appliance.types.vocabulary import MAX_TAG_CHARACTERS
 
 MAX_TTL_SECONDS = 100 * 366 * 24 * 60 * 60
 """Seconds; no longer time to live is useful."""
@@ -97,6 +98,11 @@ WHOLE_NUMBER = BeforeValidator(_check_whole_number)
 """Accepts whole numbers that JSON writes as 3.0."""
 
 Name = Annotated[str, Field(min_length=1)]
+
+Tag = Annotated[
+    str, Field(max_length=MAX_TAG_CHARACTERS, pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f\s#][^\x00-\x1f\x7f]*$")
+]
+"""A tag as ``store.tags`` takes it: one line that has more than spaces and "#"."""
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT), WHOLE_NUMBER]
 Leg = Literal["dense", "own", "window", "quoted", "title", "time"]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -155,7 +161,7 @@ class SearchBody(ScopedBody):
         None, description="Only conversations in which all these people wrote, named as authors are."
     )
     has: list[Contained] | None = Field(None, description="What the messages have besides words: any of these.")
-    tags: list[Name] | None = Field(None, description="Tags of sessions, of which one suffices.")
+    tags: list[Tag] | None = Field(None, description="Tags of sessions, of which one suffices.")
     since: DateText | None = None
     until: DateText | None = Field(None, description="A date includes the whole day.")
     as_of: DateText | None = Field(None, description="Search the memory as it was then.")
@@ -188,7 +194,7 @@ class ContextBody(ScopedBody):
         None, description="Shares of the budget by layer; their sum is at most 1."
     )
     auto_recall: bool | None = Field(None, description="False leaves retrieved messages out.")
-    tags: list[Name] | None = Field(None, description="Memories only from sessions with one of these tags.")
+    tags: list[Tag] | None = Field(None, description="Memories only from sessions with one of these tags.")
     recall_limit: Annotated[int, Field(ge=0), WHOLE_NUMBER] | None = Field(
         None, description="The most messages of other sessions; by default as the session or the settings say."
     )
@@ -202,7 +208,7 @@ class TagsBody(RequestBody):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"tags": ["garden", "to do"]}]})
 
-    tags: Annotated[list[Name], Field(min_length=1, max_length=100)]
+    tags: Annotated[list[Tag], Field(min_length=1, max_length=100)]
 
 
 class SummarySearchBody(ScopedBody):

@@ -286,7 +286,8 @@ class ErasurePreviewAnswer:
     without any message. ``echoes`` would still say it: near copies, answers
     that repeat it, other messages, summaries and facts; ``with_echoes`` erases them too. ``contacts`` counts entries of
     address books. If an author was named, ``authors`` are the names that its messages were written under ("" for none),
-    with their numbers, and ``notes`` say whose a name may be that no author has."""
+    with their numbers, and ``notes`` say whose a name may be that no author has, and which repeats were
+    not looked for."""
 
     messages: tuple[str, ...]
     sessions: tuple[str, ...]

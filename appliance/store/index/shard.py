@@ -141,9 +141,21 @@ def segment_config(dimension: int) -> q.EdgeConfig:
     return _config(dimension, wal_enabled=False, indexing_threshold=1)
 
 
-def _config(dimension: int, *, wal_enabled: bool | None = None, indexing_threshold: int | None = None) -> q.EdgeConfig:
+def vacuum_config(dimension: int, min_points: int) -> q.EdgeConfig:
+    """The configuration with which optimizing a shard rewrites every segment that has a deleted point, and makes one of
+    the points in memory if they are more than about ``min_points``."""
+    return _config(dimension, indexing_threshold=_kilobytes(min_points, dimension), is_vacuum=True)
+
+
+def _kilobytes(points: int, dimension: int) -> int:
+    return max(1, points * dimension * 2 // 1024)
+
+
+def _config(
+    dimension: int, *, wal_enabled: bool | None = None, indexing_threshold: int | None = None, is_vacuum: bool = False
+) -> q.EdgeConfig:
     if indexing_threshold is None:
-        indexing_threshold = max(1, _MIN_OPTIMIZED_POINTS * dimension * 2 // 1024)
+        indexing_threshold = _kilobytes(_MIN_OPTIMIZED_POINTS, dimension)
     return q.EdgeConfig(
         wal_enabled=wal_enabled,
         vectors={
@@ -163,7 +175,12 @@ def _config(dimension: int, *, wal_enabled: bool | None = None, indexing_thresho
         payload_memory=q.Memory.Cold,
         # m=0: a segment is optimized without building a graph.
         hnsw_config=q.HnswIndexConfig(m=0, ef_construct=16, full_scan_threshold=_NO_GRAPH_THRESHOLD_KB),
-        optimizers=q.EdgeOptimizersConfig(indexing_threshold=indexing_threshold, default_segment_number=_MAX_SEGMENTS),
+        optimizers=q.EdgeOptimizersConfig(
+            indexing_threshold=indexing_threshold,
+            default_segment_number=_MAX_SEGMENTS,
+            deleted_threshold=0.0 if is_vacuum else None,
+            vacuum_min_vector_number=0 if is_vacuum else None,
+        ),
     )
 
 

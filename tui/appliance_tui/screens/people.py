@@ -16,9 +16,10 @@ from textual.widgets import Static, Tab, Tabs
 
 from appliance.errors import ApplianceError
 from appliance_tui.details import DetailList, DetailPart
-from appliance_tui.frame import FrameScreen, tab_label
+from appliance_tui.frame import tab_label
 from appliance_tui.person_details import identity_labels, other_people, person_parts, proposal_parts
 from appliance_tui.screens.picker import PickerOption, PickerScreen
+from appliance_tui.selecting import SelectingScreen
 from appliance_tui.widgets.display_text import one_line
 from appliance_tui.widgets.person_rows import (
     ORDERS,
@@ -67,8 +68,8 @@ class HeadingLine(Static):
         self.update(render_headings(max(1, self.content_size.width - len(MARK))))
 
 
-class PeopleScreen(FrameScreen):
-    """A list of people or of proposals, and the details of the selected one."""
+class PeopleScreen(SelectingScreen):
+    """A list of people, in which several can be selected, or of proposals, and the details of the current one."""
 
     CSS_PATH = "people.tcss"
     PLACE = "people"
@@ -77,6 +78,7 @@ class PeopleScreen(FrameScreen):
         super().__init__()
         # As an attribute: each key that is shown or pressed looks at it.
         self._rows = ActionRows[Row](render_row, key=lambda row: row.key, id="people-rows")
+        self._rows.rows_selectable = True
         self._view = "people"
         self._order = next(iter(ORDERS))
         self._filter = ""
@@ -85,6 +87,7 @@ class PeopleScreen(FrameScreen):
         self._texts: Mapping[str, str] = {}
         self._pairs: Sequence[ProposalRow] = ()
         self._wanted: AuthorReference | None = None
+        self._notes_of_list: Sequence[str] = ()
 
     def body(self) -> ComposeResult:
         yield Tabs(*(Tab(tab_label(self.app, f"people.{view}"), id=view) for view in VIEWS), id="people-views")
@@ -110,6 +113,13 @@ class PeopleScreen(FrameScreen):
     def on_memory_changed(self, message: MemoryChanged) -> None:
         if message.kind in ("ingested", "forgotten", "deleted", "missed"):
             self._load(CHANGE_PAUSE_SECONDS)
+
+    @property
+    def selectable(self) -> ActionRows[Row]:
+        return self._rows
+
+    def show_selection(self) -> None:
+        self._show_note(" · ".join(filter(None, [self.selection_note(), *self._notes_of_list])))
 
     def find_author(self, author: AuthorReference) -> None:
         """Select the person who is an author, as soon as the list is loaded."""
@@ -147,12 +157,14 @@ class PeopleScreen(FrameScreen):
             rows = [PersonRow(person) for person in sort_people(people, self._order)]
         shown = filter_rows(rows, self._filter, self._texts)
         self._rows.show(shown)
+        self._rows.keep_selected({person.id for person in self._list} if self._view == "people" else ())
         self._select_wanted()
         self.query_one("#proposals", Tab).label = tab_label(self.app, "people.proposals", len(proposals))
         self.query_one("#people-headings").display = self._view == "people"
         title = f"{len(shown):,}" + (f" · by {self._order}" if self._view == "people" else "")
         self.query_one("#people-pane").border_title = title
-        self._show_note(" · ".join(self._notes(shown)))
+        self._notes_of_list = self._notes(shown)
+        self.show_selection()
 
     def _notes(self, shown: Sequence[Row]) -> list[str]:
         assert self._list is not None
@@ -190,6 +202,7 @@ class PeopleScreen(FrameScreen):
         view = event.tab.id or VIEWS[0]
         if view != self._view:
             self._view = view
+            self._rows.rows_selectable = view == "people"
             self._show()
 
     @on(RowList.Moved, "#people-rows")
@@ -230,7 +243,7 @@ class PeopleScreen(FrameScreen):
         """Decisions about a proposal need one, and those about a person need a person."""
         if action in ("accept", "reject"):
             return bool(self._marked_proposals())
-        if action in ("merge", "split", "rename", "set_me", "calendar"):
+        if action in ("merge", "split", "rename", "set_me", "calendar", "select", "extend"):
             return self._person is not None
         return super().check_action(action, parameters)
 
@@ -325,8 +338,16 @@ class PeopleScreen(FrameScreen):
         chosen = await self.app.push_screen_wait(PickerScreen(question, options))
         return None if chosen is None else rows[_index(options, chosen)]
 
+    def action_merge(self) -> None:
+        """Make one person of the selected ones, or of the current one and another that is chosen."""
+        if len(self.selection) > 1:
+            user, ids = self.appliance.user, tuple(self.selection)
+            self._decide(partial(_merge_all, ids=ids, user=user), self._rows.clear_selection)
+        else:
+            self._choose_other()
+
     @work(exclusive=True, group="decide")
-    async def action_merge(self) -> None:
+    async def _choose_other(self) -> None:
         if (person := self._person) is None or self._list is None:
             return
         others = other_people(self._list, person)
@@ -361,14 +382,17 @@ class PeopleScreen(FrameScreen):
         user = self.appliance.user
         self._decide(lambda memory: memory.people.undo(user))
 
-    def _decide(self, work: Callable[[Appliance], PeopleChange], on_done: Callable[[], None] = lambda: None) -> None:
+    def _decide(
+        self, work: Callable[[Appliance], PeopleChange | str], on_done: Callable[[], None] = lambda: None
+    ) -> None:
         """Carry out a decision, say what it changed, and load the list again."""
 
         async def run() -> None:
             with self.appliance.report_errors():
                 change = await self.appliance.memory_worker.run_command(work)
                 on_done()
-                self.notify(one_line(change.words), timeout=4, markup=False)
+                words = change if isinstance(change, str) else change.words
+                self.notify(one_line(words), timeout=4, markup=False)
                 await self.appliance.refresh_name_keys()
             self._load()
 
@@ -377,6 +401,16 @@ class PeopleScreen(FrameScreen):
     def action_calendar(self) -> None:
         if (person := self._person) is not None:
             self.appliance.show_calendar(authors=(person.id,))
+
+
+def _merge_all(memory: Appliance, ids: Sequence[str], user: str | None) -> str:
+    """Make one person of several, and say so."""
+    person = ids[0]
+    for other in ids[1:]:
+        (merged, *_) = memory.people.merge(person, other, user_id=user).people
+        person = merged.id
+    undo = f"u takes back one of {len(ids) - 1:,} merges at a time."
+    return f"{len(ids):,} people are one person, {merged.name} ({person}). {undo}"
 
 
 def _load_people(memory: Appliance, user: str | None) -> tuple[PeopleList, dict[str, str], list[ProposalRow]]:

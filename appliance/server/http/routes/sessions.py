@@ -17,9 +17,9 @@ from appliance.server.http.bodies import (
     BranchBody,
     DateText,
     MessageBody,
-    Name,
     NewSessionBody,
     SessionPatchBody,
+    Tag,
 )
 from appliance.server.http.caller import HttpCaller, Reader, Writer
 from appliance.server.http.idempotency import key_reused_error
@@ -53,7 +53,7 @@ def list_sessions(
     until: Annotated[DateText | None, Query(description="Last active on this day or before.")] = None,
     pinned: bool | None = None,
     title: Annotated[str, Query(description="Words that the title has.")] = "",
-    tag: Annotated[list[Name], Query(description="Tags, of which one suffices.")] = [],  # noqa: B006
+    tag: Annotated[list[Tag], Query(description="Tags, of which one suffices.")] = [],  # noqa: B006
     sort: SessionOrder = "active",
     reverse: bool = False,
     limit: Limit = DEFAULT_PAGE_SIZE,
