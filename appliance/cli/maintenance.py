@@ -70,7 +70,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
     )
     output.print_fields(
         {
-            "health": shape["troubles"] or shape["health"],
+            "health": shape["troubles"] or shape["health"] + _unchecked_text(shape["unchecked_tables"]),
             "home": root,
             **_owner_row(shape),
             **_count_rows(shape["counts"]),
@@ -93,6 +93,13 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
         output.print_line(f"  {trouble['path']}: {trouble['reason']}")
     for begun in shape["files"]["unfinished"][:MAX_REPORTED_TROUBLES]:
         output.print_line(f"  {begun['path']}: the import was broken off; 'ingest --resume' reads the rest")
+
+
+def _unchecked_text(tables: Sequence[str]) -> str:
+    """What the health says nothing of."""
+    if not tables:
+        return ""
+    return f"; not checked for damage, which takes longer: {', '.join(tables)} ('appliance verify' does)"
 
 
 NAMED_COUNTS = {"variants": "repeated"}

@@ -38,7 +38,8 @@ from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
 from appliance.settings import Settings
 from appliance.store import conversation_time, digests, generations, messages, sessions, variants, versions
-from appliance.store.damage import MessageScan, damage_behind
+from appliance.store.damage import damage_behind
+from appliance.store.damage_scans import DamageScans
 from appliance.store.lock import OwnerLock
 from appliance.store.room import file_errors
 from appliance.types import (
@@ -91,7 +92,7 @@ class Engine:
         self._database = open_database(home, worker=worker)
         worker = worker and not self._database.is_read_only
         apply_default_ttl(self._database, settings.session.ttl)
-        self.recorder, self.admission, self._message_scan = models.metrics, AdmissionControl(), MessageScan()
+        self.recorder, self.admission, self._damage_scans = models.metrics, AdmissionControl(), DamageScans()
         self.events = EventBus(self.recorder.count_event)
         self._index_service = IndexService(
             home, settings, self._database, self.admission, self.recorder, self.events.publish, models
@@ -460,7 +461,7 @@ class Engine:
 
         return home_status(
             self.home, self._database, self.settings, self.model_name, self.summaries, self._fact_extraction,
-            self._scheduler.last_error, self.recorder, self._message_scan, self.index.overview(),
+            self._scheduler.last_error, self.recorder, self._damage_scans, self.index.overview(),
             self._index_service, self._unfinished_imports.list(),
         )  # fmt: skip
 

@@ -16,7 +16,7 @@ from appliance.paths import Home
 from appliance.runtime.metrics import Metrics
 from appliance.settings import Settings
 from appliance.store import generation_states
-from appliance.store.damage import MessageScan
+from appliance.store.damage_scans import DamageScans
 from appliance.store.database import Database
 from appliance.types import IndexStatus, UnfinishedImport
 
@@ -30,7 +30,7 @@ CHUNK_SCAN_SECONDS = 0.5
 """How long a status looks for messages that would be split otherwise now, once the settings of chunks have changed."""
 
 DAMAGE_SCAN_SECONDS = 0.5
-"""How long a status looks for damaged messages: some 100,000, and each only once in the life of a process."""
+"""Seconds for which a status goes on with each scan for damage: some 50,000 messages, and the tables of as many."""
 
 
 def home_status(
@@ -42,18 +42,18 @@ def home_status(
     facts: FactExtractionJob,
     indexing_error: Exception | None,
     metrics: Metrics,
-    scan: MessageScan,
+    scans: DamageScans,
     index: IndexStatus,
     index_service: IndexService,
     unfinished_imports: Sequence[UnfinishedImport],
 ) -> dict[str, Any]:
-    """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, a scan for
-    damage, and the imports that were broken off."""
+    """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, the scans
+    for damage, and the imports that were broken off."""
     configured_model = _configured_now(home, settings, configured_model)
     summary_state, fact_state = summaries.state(r.SummaryStateRequest()), facts.state()
     generation = generation_states.active(database.read())
     network = embedding_api.network_status(home, settings, generation.model if generation else configured_model)
-    damaged = scan.run(database.read(), DAMAGE_SCAN_SECONDS)
+    damaged = scans.run(database.read(), DAMAGE_SCAN_SECONDS)
     trouble = network["api"]["trouble"] if network["api"] else ""
     found = status(
         home, database.read(), configured_model, indexing_error, metrics, damaged, index, trouble,
@@ -63,6 +63,7 @@ def home_status(
     queues = {**found["queues"], "sessions": summary_state["due"], "facts": fact_state["due"]}
     queues["summaries_lag_seconds"] = round(summaries.lag(), 3)
     found["chunked_otherwise"] = otherwise and asdict(otherwise)
+    found["unchecked_tables"] = scans.unchecked
     return {**found, **network, "queues": queues, "summaries": summary_state, "facts": fact_state}
 
 

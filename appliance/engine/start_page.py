@@ -10,7 +10,7 @@ from datetime import datetime, time, timedelta
 from appliance import timestamps
 from appliance.memory.search_examples import search_examples
 from appliance.store import facts, importance, messages, sessions, start_page, watched_files
-from appliance.store.session_listing import SessionFilter, list_sessions
+from appliance.store.session_listing import SessionFilter, count_sessions, list_sessions
 from appliance.types import Filters, RecentSession, Scope, StartPage, Waiting
 
 EXAMPLE_SESSIONS = 20
@@ -35,7 +35,8 @@ def read_start_page(db: sqlite3.Connection, filters: Filters, inputs: StartPageI
     """Return the start page for the scope of ``filters``, with up to ``limit`` entries of each list."""
     scope, today = filters.scope, timestamps.from_microseconds(timestamps.now()).astimezone().date()
     spans = start_page.session_spans(db, scope)
-    latest = list_sessions(db, SessionFilter(scope, hidden=False), limit=max(limit, EXAMPLE_SESSIONS)).sessions
+    listed = SessionFilter(scope, hidden=False)
+    latest = list_sessions(db, listed, limit=max(limit, EXAMPLE_SESSIONS)).sessions
     recent = latest[:limit]
     last = start_page.last_messages(db, [sessions.key(info) for info in recent])
     pinned = importance.pinned(db, scope.user_id, scope.namespace)
@@ -45,7 +46,7 @@ def read_start_page(db: sqlite3.Connection, filters: Filters, inputs: StartPageI
     read, failed = watched_files.recent_counts(db, scope, inputs.owner, timestamps.to_microseconds(yesterday))
     archived = inputs.archived_soon(scope)
     return StartPage(
-        sessions=len(spans),
+        sessions=count_sessions(db, listed),
         since=None if first is None else timestamps.iso_from_microseconds(first)[:10],
         recent=tuple(RecentSession(info, last.get(sessions.key(info))) for info in recent),
         on_this_day=tuple(start_page.best_of_day(db, filters, spans, today, limit)),

@@ -6,14 +6,12 @@ Reading tolerates bytes that are not UTF-8: each becomes U+FFFD. The functions h
 from __future__ import annotations
 
 import sqlite3
-import threading
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from appliance.errors import StoreCorrupt
-from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, json_keys, pages, read_by_halves, read_transaction
+from appliance.store.sql import JSON_KEYS_SQL, json_keys, pages, read_by_halves
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 """Stands for each byte that is not UTF-8."""
@@ -122,37 +120,6 @@ def message_keys(db: sqlite3.Connection, after: int = 0, limit: int = -1) -> lis
             "SELECT id FROM message INDEXED BY message_external WHERE id > ? ORDER BY id LIMIT ?", (after, limit)
         )
         return [key for (key,) in rows.fetchall()]
-
-
-class MessageScan:
-    """Looks for damaged messages, at each message once, for as long as each call allows. Safe to use from several
-    threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._after = 0
-        self._found: list[int] = []
-
-    def run(self, db: sqlite3.Connection, seconds: float) -> list[DamagedRow]:
-        """Go on for about ``seconds``; return the damaged messages found so far that are still there."""
-        deadline = time.monotonic() + seconds
-        with self._lock:
-            try:
-                while time.monotonic() < deadline:
-                    with read_transaction(db):
-                        keys = message_keys(db, self._after, PAGE_ROWS)
-                        self._found += [key for key, _ in damaged_messages(db, keys)]
-                    if not keys:
-                        break
-                    self._after = keys[-1]
-                with read_transaction(db):
-                    present = set(message_keys(db)) if self._found else set()
-                    self._found = [key for key in self._found if key in present]
-                    rows = damaged_messages(db, self._found)
-            except StoreCorrupt as error:
-                return [DamagedRow("recall.db", str(error.args[0]))]
-            self._found = [key for key, _ in rows]
-        return [row for _, row in rows]
 
 
 # --- all tables --------------------------------------------------------------------------------------

@@ -118,21 +118,25 @@ def count_pending(db: sqlite3.Connection) -> int:
     return fetch_int(db, "SELECT count(*) FROM message_digest WHERE digest IS NULL")
 
 
-def disagreements(db: sqlite3.Connection) -> Iterator[tuple[int, str]]:
-    """Yield the messages that are not as they were stored, and why."""
+def message_disagreements(db: sqlite3.Connection, keys: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Yield those of the messages, by key, that are not as they were stored, and why. Those that can't be read are left
+    out."""
     query = (
         f"SELECT d.digest, d.message_id, {_MESSAGE_SQL} FROM message m"
         f" LEFT JOIN message_digest d ON d.message_id = m.id AND d.revision = {CURRENT} WHERE m.id IN {JSON_KEYS_SQL}"
     )
+    for digest, known, *values in read_by_halves(lambda part: db.execute(query, (json_keys(part),)).fetchall(), keys):
+        if known is None:
+            yield values[0], "its digest is missing"
+        elif digest is not None and digest != row_digest(values):
+            yield values[0], "its text, author, time, metadata or place is not what was stored"
+
+
+def disagreements(db: sqlite3.Connection) -> Iterator[tuple[int, str]]:
+    """Yield the messages that are not as they were stored, and why."""
     after = 0
     while keys := message_keys(db, after, PAGE_ROWS):
-        for digest, known, *values in read_by_halves(
-            lambda part: db.execute(query, (json_keys(part),)).fetchall(), keys
-        ):
-            if known is None:
-                yield values[0], "its digest is missing"
-            elif digest is not None and digest != row_digest(values):
-                yield values[0], "its text, author, time, metadata or place is not what was stored"
+        yield from message_disagreements(db, keys)
         after = keys[-1]
     for digest, known, *values in db.execute(
         f"SELECT d.digest, d.message_id, {_REVISION_SQL} FROM revision r"

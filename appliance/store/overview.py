@@ -8,7 +8,9 @@ from collections import Counter
 from typing import Any
 
 from appliance.store import branches
+from appliance.store.documents import IS_PAGE_SQL
 from appliance.store.messages import message_id
+from appliance.store.session_listing import NOT_HIDDEN_SQL
 from appliance.store.sessions import public_id
 from appliance.store.visibility import NOT_EXPIRED
 from appliance.store.watched_files import NAMED_SQL
@@ -39,22 +41,25 @@ def outline(db: sqlite3.Connection, session: int, id: str) -> Outline:
 
 
 def filter_choices(db: sqlite3.Connection, scope: Scope) -> FilterChoices:
-    """Return the sources and roles in a scope with their numbers of messages, and all users and the user's namespaces
-    with their numbers of sessions."""
+    """Return the sources and roles in a scope with their numbers of messages, of sources as a search counts them, and
+    all users and the user's namespaces with their numbers of conversations: sessions that lists show."""
     sources, roles = Counter[str](), Counter[str]()
-    for source, role, count in db.execute(
-        "SELECT s.format, m.role, count(*) FROM message m JOIN session s ON s.id = m.session_id"
+    for source, role, count, found in db.execute(
+        f"SELECT s.format, m.role, count(*), total(m.talk = 1 OR {IS_PAGE_SQL}) FROM message m"
+        " JOIN session s ON s.id = m.session_id"
         f" WHERE s.user_id = ? AND s.namespace = ? AND {NOT_EXPIRED} GROUP BY 1, 2",
         (scope.user_id, scope.namespace, now()),
     ):
-        sources[source] += count
+        sources[source] += int(found)
         roles[role] += count
-    users = db.execute("SELECT user_id, count(*) FROM session GROUP BY user_id ORDER BY 2 DESC, 1").fetchall()
+    listed = f"total({NOT_HIDDEN_SQL} AND {NOT_EXPIRED})"
+    users = db.execute(f"SELECT user_id, {listed} FROM session s GROUP BY 1 ORDER BY 2 DESC, 1", (now(),))
     namespaces = db.execute(
-        "SELECT namespace, count(*) FROM session WHERE user_id = ? GROUP BY namespace ORDER BY 2 DESC, 1",
-        (scope.user_id,),
-    ).fetchall()
-    return FilterChoices(dict(users), dict(namespaces), dict(sources.most_common()), dict(roles.most_common()))
+        f"SELECT namespace, {listed} FROM session s WHERE user_id = ? GROUP BY 1 ORDER BY 2 DESC, 1",
+        (now(), scope.user_id),
+    )
+    users_by_name, namespaces_by_name = ({name: int(count) for name, count in rows} for rows in (users, namespaces))
+    return FilterChoices(users_by_name, namespaces_by_name, dict(sources.most_common()), dict(roles.most_common()))
 
 
 def activity(db: sqlite3.Connection, scope: Scope) -> list[Activity]:

@@ -47,6 +47,13 @@ SORT_SQL: Mapping[SessionOrder, str] = {
 """The sort keys, as SQL over ``session s``."""
 
 
+NOT_HIDDEN_SQL = (
+    "(EXISTS (SELECT 1 FROM message m WHERE m.session_id = s.id AND m.talk = 1)"
+    " OR NOT EXISTS (SELECT 1 FROM message m WHERE m.session_id = s.id))"
+)
+"""Whether a ``session s`` is listed as a conversation: something was said openly in it, or nothing at all yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
     """Which sessions to list. ``since`` (inclusive) and ``until`` (exclusive) limit the time of the last message, in
@@ -161,10 +168,7 @@ def _conditions(session_filter: SessionFilter, values: dict[str, object]) -> Ite
         values["pinned"] = session_filter.pinned
         yield "s.pinned = :pinned"
     if not session_filter.hidden:
-        yield (
-            "(EXISTS (SELECT 1 FROM message m WHERE m.session_id = s.id AND m.talk = 1)"
-            " OR NOT EXISTS (SELECT 1 FROM message m WHERE m.session_id = s.id))"
-        )
+        yield NOT_HIDDEN_SQL
     if session_filter.title_words.strip():
         values["title"] = " AND ".join(quote_fts(word) for word in query_words(session_filter.title_words))
         # Without a word, as with punctuation alone, no title matches.
@@ -187,6 +191,14 @@ def _decode_cursor(text: str, sort: str, descending: bool) -> _ListCursor:
             f"The page belongs to a list sorted by {cursor.sort}, {order}.", hint="Request it in the same order."
         )
     return cursor
+
+
+def count_sessions(db: sqlite3.Connection, session_filter: SessionFilter) -> int:
+    """Return how many sessions pass the filter."""
+    newest_message, newest_session = _newest_keys(db)
+    values: dict[str, object] = {"messages": newest_message, "sessions": newest_session, "now": now()}
+    where = " AND ".join(_conditions(session_filter, values))
+    return int(db.execute(f"SELECT count(*) FROM session s WHERE {where}", values).fetchone()[0])
 
 
 def formats(db: sqlite3.Connection, scope: Scope) -> list[str]:

@@ -47,7 +47,7 @@ class MessageMatches:
 @dataclass(frozen=True, slots=True)
 class FilterChoices:
     """The values that a search can filter by, most frequent first: users and namespaces with their numbers of
-    sessions, sources and roles with their numbers of messages."""
+    conversations, roles with their numbers of messages, and sources with those that people and assistants said."""
 
     users: Mapping[str, int]
     namespaces: Mapping[str, int]

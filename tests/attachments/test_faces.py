@@ -86,6 +86,12 @@ def test_over_http_each_sees_their_own(memory: Appliance, tmp_path: Path) -> Non
         assert [hit["message_id"] for hit in http.post("/v1/search", json=body).json()["hits"]] == ["m3"]
         assert http.get("/v1/stats", params={"by": ["author"]}).json()["messages"] == 4
         assert len(http.get("/v1/on-this-day", params={"day": "2026-03-05"}).json()["days"]) == 1
+        said = http.get("/v1/day", params={"day": "2025-03-05", "limit": 1}).json()["sessions"]
+        assert [(one["session"]["id"], one["count"], len(one["messages"])) for one in said] == [("s1", 3, 1)]
+        said = http.get("/v1/day", params={"day": "2025-03-05", "author": ["ben"]}).json()["sessions"]
+        assert [one["count"] for one in said] == [1]
+        assert http.get("/v1/day").status_code == http.get("/v1/day", params={"day": "soon"}).status_code == 422
+        assert http.get("/v1/day", params={"day": "2026-02-30"}).status_code == 409
         start = http.get("/v1/start-page", params={"limit": 1}).json()
         assert (start["sessions"], start["recent"][0]["session"]["id"]) == (1, "s1")
         assert http.get("/v1/start-page", params={"limit": 0}).status_code == 422
@@ -96,6 +102,8 @@ def test_over_http_each_sees_their_own(memory: Appliance, tmp_path: Path) -> Non
         assert [(one["name"], one["source"]) for one in page["attachments"]] == [("eve.png", "eve.jsonl")]
         assert http.get("/v1/tags").json() == {"tags": [{"tag": "secret", "sessions": 1}]}
         assert http.get("/v1/stats").json()["messages"] == 1
+        said = http.get("/v1/day", params={"day": "2025-03-05"}).json()["sessions"]
+        assert [one["session"]["external_id"] for one in said] == ["e"]
         assert http.get("/v1/attachments", params={"user_id": "me"}).status_code == 403
         assert http.get("/v1/start-page").status_code == 403
         assert http.get("/v1/attachments", params={"session_id": "s1"}).status_code == 404

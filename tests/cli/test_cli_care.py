@@ -60,6 +60,7 @@ def test_status_prints_the_contracts_shape(run: Run, kept: Path) -> None:
         "loopback",
         "troubles",
         "chunked_otherwise",
+        "unchecked_tables",
     ]
     assert list(report["counts"]) == COUNTS
     assert list(report["model"]) == ["name", "dimension", "generation"]

@@ -11,8 +11,11 @@ import pytest
 
 from appliance import Appliance
 from appliance.errors import IncompleteExport, StoreCorrupt
+from appliance.store import damage_scans
+from appliance.store.damage_scans import TableScan
 from appliance_models import HashEmbedder
 from tests.damages import break_text, overwrite_page, pages_of, root_page
+from tests.engines import engine_of
 from tests.stored_sessions import ingest, line
 
 
@@ -167,6 +170,39 @@ def test_a_page_of_messages_that_is_gone_takes_only_its_own_messages_along(large
         assert lost <= {problem.where for problem in memory.verify().problems}
         assert "the database is damaged" in memory.status()["health"]
         assert memory.context("violin").text
+
+
+@pytest.mark.parametrize("name", ["sqlite_autoindex_message_1", "message_fts_data"])
+def test_a_status_looks_at_the_pages_of_all_tables(large: Path, name: str) -> None:
+    overwrite_page(large, pages_of(large, name)[0])
+    with open_memory(large) as memory:
+        assert "the database is damaged (table " in memory.status()["health"]
+        if name != "message_fts_data":
+            memory.reindex()
+            assert memory.status()["health"] == "ok"
+
+
+def test_a_status_names_a_message_that_is_not_what_was_stored(closed: Path) -> None:
+    break_text(closed, "violin of a is number 4", b"violin of a is number 5")
+    with open_memory(closed) as memory:
+        named = broken_id(memory, "a-4")
+        assert f"the database is damaged ({named})" in memory.status()["health"]
+        memory.erasure.forget(memory.erasure.preview("a-4"))
+        assert memory.status()["health"] == "ok"
+
+
+def test_tables_that_take_too_long_are_said_to_be_unchecked(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    overwrite_page(large, pages_of(large, "sqlite_autoindex_message_1")[0])
+    with open_memory(large) as memory:
+        db, scan = engine_of(memory)._database.read(), TableScan()
+        assert scan.run(db, 0.0) == [] and "message" in scan.unchecked
+        assert [row.where for row in scan.run(db, 60.0)] == ["table message"] and scan.unchecked == []
+        monkeypatch.setattr(damage_scans, "_STEPS_BETWEEN_LOOKS", 1)
+        monkeypatch.setattr(damage_scans.time, "monotonic", iter(range(1_000_000)).__next__)
+        scan = TableScan()
+        assert scan.run(db, 2) == [] and "chunk" in scan.unchecked
+        monkeypatch.undo()
+        assert memory.status()["unchecked_tables"] == []
 
 
 @pytest.mark.parametrize("create", [True, False])

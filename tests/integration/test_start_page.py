@@ -206,3 +206,12 @@ def test_the_command_line_prints_it(
     assert json.loads(capsys.readouterr().out)["pinned_count"] == 1
     assert run(["start-page", "--user", "eve"]) == 0
     assert "Nothing imported yet" in capsys.readouterr().err
+
+
+def test_conversations_are_counted_as_they_are_listed(memory: Appliance, tmp_path: Path) -> None:
+    memory.ingest(native(tmp_path / "said.jsonl", [{"session_id": "a"}, {"session_id": "b", "role": "tool"}]))
+    memory.sessions.create(title="Nothing said yet")
+    listed = len(memory.sessions.list(hidden=False))
+    assert listed == page(memory).sessions == memory.overview.filter_choices().users["me"] == 2
+    assert memory.overview.filter_choices().sources == {"native": 1}
+    assert memory.overview.filter_choices().namespaces == {"": 2} and len(memory.sessions.list()) == 3

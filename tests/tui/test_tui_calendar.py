@@ -40,6 +40,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for session, id, at, count in SAID
         for number in range(count)
     ]  # fmt: skip
+    lines.append({"session_id": "hull", "message_id": "t", "role": "tool", "content": "Tide table"})
     lines.append({"session_id": "loose", "message_id": "z", "role": "user", "content": "No date."})
     (folder / "said.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     with Appliance.open(folder / "home", embedder=HashEmbedder(), worker=False) as memory:
@@ -77,7 +78,9 @@ def test_it_begins_with_the_latest_day_before_today(filled: Path) -> None:
         async with shown(filled) as (app, pilot):
             page = await opened(app, pilot)
             assert page.grid.selected == date(2025, 3, 12)
-            assert "16 messages on 4 days" in said(page, "title")
+            assert "16 messages on 4 days · 1 without a date · 1 of tools, systems or unshared not counted" in said(
+                page, "title"
+            )
             assert "2024  ‹2025› 15 messages on 3 days, most on 12 Mar (12)" in said(page, "years")
             assert said(page, "day") == "Wed 2025-03-12 · 12 messages"
             await until(pilot, lambda: sessions(page) == ["Hull", "Galley"])
@@ -172,6 +175,15 @@ def test_it_counts_only_what_passes_the_filters(filled: Path) -> None:
                 await pilot.press("enter")
                 await until(pilot, lambda words=words: app.screen is page and words in said(page, "title"))
             await until(pilot, lambda: not page.grid.day_counts.days)
+            for typed, words in (
+                ("author ben", "by Ana, Ben · tag: food · 4 mess"),
+                ("author ana", "by Ben · tag: food"),
+            ):
+                await pilot.press("f")
+                await until(pilot, lambda: isinstance(app.screen, PickerScreen))
+                await type_in(pilot, typed)
+                await pilot.press("enter")
+                await until(pilot, lambda words=words: app.screen is page and words in said(page, "title"))
             await pilot.press("X")
             await until(pilot, lambda: "16 messages" in said(page, "title"))
             await until(pilot, lambda: len(sessions(page)) == 2)
@@ -193,7 +205,7 @@ def test_it_opens_from_anywhere_and_once(filled: Path) -> None:
             await pilot.press("ctrl+y")
             await until(pilot, lambda: isinstance(app.screen, CalendarScreen))
             assert isinstance(app.screen, CalendarScreen)
-            assert app.screen.filters == CalendarFilters(("ana",), None, "food")
+            assert app.screen.filters == CalendarFilters(("ana",), (), ("food",))
 
     run(body)
 

@@ -327,3 +327,21 @@ def test_tags_are_shown_changed_and_filtered_by(filled: Path) -> None:
             assert plans.info.tags == ("half, half",)
 
     run(body)
+
+
+def test_conversations_of_tools_alone_are_listed_on_request(filled: Path) -> None:
+    with Appliance.open(filled, embedder=HashEmbedder(), worker=False) as memory:
+        memory.sessions.create(title="Crane log").add("tool", "lifted 3 t")
+
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            page = await listed(app, pilot)
+            await until(pilot, lambda: said(page, "sessions-note") == "6 conversations")
+            for note in ("7 conversations", "6 conversations"):
+                await pilot.press("f")
+                await until(pilot, lambda: isinstance(app.screen, PickerScreen))
+                await type_in(pilot, "only tools")
+                await pilot.press("enter")
+                await until(pilot, lambda note=note: said(page, "sessions-note") == note)  # type: ignore[misc]
+
+    run(body)

@@ -85,7 +85,7 @@ def test_every_screen_shows_what_the_daemon_has(home: Path) -> None:
             await pilot.press("f5")
             await sees(str(home / "inbox")[-20:])
             await pilot.press("f6", "t")
-            await sees("healthy")
+            await sees("no trouble found")
 
     try:
         run(body)

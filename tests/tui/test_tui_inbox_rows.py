@@ -16,7 +16,7 @@ from appliance.types import FileReport, InputProblem
 from appliance_tui.app import ApplianceApp
 from appliance_tui.ingestion import ImportOutcome
 from appliance_tui.screens import inbox
-from appliance_tui.widgets.files import FileList, FileRow, _row_content, outcome_rows, sentence
+from appliance_tui.widgets.files import FileList, FileRow, _row_content, outcome_rows, sentence, tell_apart
 
 
 def note(text: str) -> tuple[InputProblem, ...]:
@@ -41,6 +41,16 @@ def test_a_file_without_content_is_empty_and_one_with_contacts_is_read() -> None
     contacts = FileReport("/x/b.vcf", "vcard", "ok", notes=note("read 2 contacts, by which people are told"))
     states = {row.path: row.state for row in outcome_rows(ImportOutcome(time.time(), [empty, contacts]))}
     assert states == {"/x/a.txt": "empty", "/x/b.vcf": "ok"}
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders() -> None:
+    paths = ["/x/chatgpt/1/c.json", "/x/claude/1/c.json", "/x/claude/2/c.json", "/x/other.json", "/c.json"]
+    rows = [FileRow(path, "ok", (), "", Content("")) for path in paths]
+    told = ["c.json · chatgpt/1", "c.json · claude/1", "c.json · 2", "", ""]
+    assert [row.name for row in tell_apart(rows)] == told
+    assert [row.name for row in tell_apart([rows[0], rows[0]])] == ["", ""]
+    zips = [FileRow(f"/{place}/e.zip/c.json", "ok", (), "", Content(""), "e.zip/c.json") for place in "ab"]
+    assert [row.name for row in tell_apart(zips)] == ["e.zip/c.json · a/e.zip", "e.zip/c.json · b/e.zip"]
 
 
 def test_a_reason_by_itself_is_a_sentence_and_names_stay_as_they_are() -> None:

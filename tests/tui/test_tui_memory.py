@@ -246,8 +246,10 @@ def test_p_pins_and_the_pinned_stand_with_what_makes_them_important(memory: Appl
         await pilot.press("4")
         await until(pilot, lambda: [row for row in rows(screen).items if isinstance(row, PinEntry)])
         await until(pilot, lambda: "Importance 1.00" in detail(screen))
-        for part, worth in memory.pins.importance(talk[0]).parts.items():
-            assert any(line.startswith(part) and line.endswith(f"{worth:+.2f}") for line in detail(screen).splitlines())
+        lines = [line for line in detail(screen).splitlines() if " +" in line]
+        parts = [worth for worth in memory.pins.importance(talk[0]).parts.values() if worth >= 0.005]
+        assert [line.rsplit(" ", 1)[1] for line in lines] == [f"{worth:+.2f}" for worth in sorted(parts, reverse=True)]
+        assert lines[0].startswith("pinned") and sum(float(line.rsplit("+", 1)[1]) for line in lines) > 0.95
         await pilot.press("p")
         await until(pilot, lambda: not memory.message(talk[0]).pinned)
         await until(pilot, lambda: not rows(screen).items)

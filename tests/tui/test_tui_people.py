@@ -137,7 +137,7 @@ def test_enter_lists_everything_that_a_person_wrote(filled: Path) -> None:
             await until(pilot, lambda: app.screen.query("FilterChip"))
             assert "author: Ana Lima" in str(app.screen.query("FilterChip").first().label)  # type: ignore[attr-defined]
             await pilot.press("w")  # no query, no reasons
-            assert app.screen is not page and any("passes the filters" in one.message for one in app._notifications)
+            assert app.screen is not page and any("matches the filters" in one.message for one in app._notifications)
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and app.screen.transcript.marked_id)
             note = app.screen.query_one("#reading-note", Static)

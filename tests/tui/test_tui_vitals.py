@@ -78,7 +78,7 @@ def test_all_is_there_and_within_the_screen(filled: Path, size: tuple[int, int],
     async def body() -> None:
         async with shown(filled, size, theme) as (app, pilot):
             await until(pilot, lambda: "2026-01" in said(app, "#vitals-months"))
-            assert "healthy" in said(app, "#vitals-status")
+            assert "no trouble found" in said(app, "#vitals-status")
             assert "40" in said(app, "#vitals-sources") and "native" in said(app, "#vitals-sources")
             assert "database" in said(app, "#vitals-disk")
             await until(pilot, lambda: bool(said(app, "#vitals-search").strip()))

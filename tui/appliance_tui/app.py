@@ -28,7 +28,7 @@ from textual.worker import WorkerFailed, get_current_worker
 from appliance.errors import ApplianceError
 from appliance.requests.typed_filters import SearchFilters
 from appliance_tui.actions import ActionProvider, bindings
-from appliance_tui.author_colours import name_keys, person_names
+from appliance_tui.author_colours import author_key, name_keys, person_names, title_with_names
 from appliance_tui.editor import remove_leftovers
 from appliance_tui.ingestion import ImportQueue
 from appliance_tui.input_queue import InputHandled, InputQueue
@@ -107,8 +107,6 @@ class ApplianceApp(App[None]):
     """What stands for a person, by each of the names, so that all of them have one colour."""
     names_by_id: var[Mapping[str, str]] = var[Mapping[str, str]](dict)
     """The names of people by their ids."""
-    person_names: Mapping[str, str]
-    """The names of people by what else they write under, as ``author_colours.person_names`` gives them."""
     summary_view: SummaryView = "lines"
     """How summaries are shown beside conversations, the next ones too."""
 
@@ -131,7 +129,8 @@ class ApplianceApp(App[None]):
         self.no_color = no_color()
         self._filters = line_filters(self._filters)
         self.owner = owner
-        self.person_names = {}
+        self.person_names: Mapping[str, str] = {}
+        """The names of people by what else they write under, as ``author_colours.person_names`` gives them."""
         self.failure: ApplianceError | None = None
         self._open = open
         self._first_frame_drawn = threading.Event()
@@ -249,6 +248,14 @@ class ApplianceApp(App[None]):
         people = await self.memory_worker.run_query(lambda memory: memory.people.list(user_id=user))
         self.names_by_id = {person.id: person.name for person in people}
         self.person_names, self.name_keys = person_names(people), name_keys(people)
+
+    def name_of(self, author: str) -> str:
+        """An author as a person knows them: by name, also where a number, an address or an id wrote; on one line."""
+        return one_line(self.person_names.get(author_key(author), author))
+
+    def title_of(self, title: str) -> str:
+        """The title of a conversation on one line, with names in place of numbers and addresses."""
+        return one_line(title_with_names(title, self.person_names))
 
     def notify_error(self, text: str, timeout: float | None = None) -> None:
         """Show an error as a notification."""
@@ -420,7 +427,7 @@ class ApplianceApp(App[None]):
         from appliance_tui.screens.people import AuthorReference, PeopleScreen
 
         if role != "user":
-            self.notify(f"{one_line(name or role)} is no person.", timeout=3, markup=False)
+            self.notify(f"{one_line(name or role)} is not a person.", timeout=3, markup=False)
             return
         await self._go_to_first("people")
         if isinstance(self.screen, PeopleScreen):
@@ -429,16 +436,15 @@ class ApplianceApp(App[None]):
     def action_calendar(self) -> None:
         """Show the calendar of all messages; from Recall, of those that pass its filters."""
         filters = self.screen.search_filters if isinstance(self.screen, SearchScreen) else SearchFilters()
-        source, tag = next(iter(filters.sources), None), next(iter(filters.tags), None)
-        self.show_calendar(authors=filters.authors, source=source, tag=tag)
+        self.show_calendar(authors=filters.authors, sources=filters.sources, tags=filters.tags)
 
-    def show_calendar(self, *, authors: Sequence[str] = (), source: str | None = None, tag: str | None = None) -> None:
-        """Show the calendar of the messages that pass some filters."""
+    def show_calendar(self, **filters: Sequence[str]) -> None:
+        """Show the calendar of the messages that pass filters: ``authors`` (ids of people), ``sources``, ``tags``."""
         from appliance_tui.calendar_days import CalendarFilters
         from appliance_tui.screens.calendar import CalendarScreen
 
         if not isinstance(self.screen, CalendarScreen):
-            self.push_screen(CalendarScreen(CalendarFilters(tuple(authors), source, tag)))
+            self.push_screen(CalendarScreen(CalendarFilters.of(filters)))
 
     def forget(self, *ids: str) -> None:
         """Preview the erasure of messages or conversations, and erase them when the person confirms."""
@@ -489,6 +495,6 @@ class ApplianceApp(App[None]):
             self.push_screen(HelpScreen(getattr(self.screen, "PLACE", "app")))
 
     def action_next_theme(self) -> None:
-        names = [theme.name for theme in THEMES]
-        self.theme = names[(names.index(self.theme) + 1) % len(names)] if self.theme in names else names[0]
+        names = [*(theme.name for theme in THEMES), THEMES[0].name]
+        self.theme = names[names.index(self.theme) + 1] if self.theme in names else names[0]
         self.notify(f"Theme: {self.theme}", timeout=2)

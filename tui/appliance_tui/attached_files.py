@@ -33,9 +33,9 @@ async def open_attachment(app: ApplianceApp, message_id: str) -> None:
     file = files[next(number for number, option in enumerate(options) if option is chosen)]
     path = Path(await app.memory_worker.run_query(lambda memory: memory.attachments.file(file.id)))
     if open_file(path):
-        app.notify(f"Opened {one_line(file.name)}", timeout=2, markup=False)
+        app.notify(f"Opened {one_line(file.name)}.", timeout=2, markup=False)
     else:
-        app.notify(one_line(str(path)), title="No program to open files with", markup=False)
+        app.notify(f"The file is {one_line(str(path))}.", title="No program opens files here", markup=False)
 
 
 def _file_note(file: Attachment) -> str:

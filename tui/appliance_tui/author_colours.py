@@ -62,6 +62,10 @@ ME = "user"
 """What stands for the person whose memory it is: messages of assistants' exports have the role in place of a name."""
 
 
+OWN_HANDLE = "me"
+"""What some messengers call the person's own account."""
+
+
 def name_keys(people: Iterable[Person]) -> dict[str, str]:
     """What stands for a person, by the casefolded names under which the person writes."""
     return {
@@ -72,13 +76,23 @@ def name_keys(people: Iterable[Person]) -> dict[str, str]:
 
 
 def person_names(people: Iterable[Person]) -> dict[str, str]:
-    """The names of people by the ``author_key`` of the numbers, addresses and ids under which they write."""
+    """The names of people by the ``author_key`` of the numbers, addresses and ids under which they write. "Me" stays
+    as it is: it says who wrote, and the name of the person may be a guess."""
     return {
-        author_key(identity.value): person.name
+        key: person.name
         for person in people
         for identity in person.identities
-        if identity.kind != "name" and person.name
+        if identity.kind != "name" and person.name and (key := author_key(identity.value)) != OWN_HANDLE
     }
+
+
+def title_with_names(title: str, names: Mapping[str, str]) -> str:
+    """The title of a conversation with the names of people in place of their numbers and addresses, which messengers
+    give to chats; any other title as it is. ``names`` are those of ``person_names``."""
+    parts = title.split(", ")
+    if not all("@" in part or author_key(part).removeprefix("+").isdecimal() for part in parts):
+        return title
+    return ", ".join(names.get(author_key(part), part) for part in parts)
 
 
 def author_key(author: str) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from appliance_tui.widgets.display_text import pluralize
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
@@ -25,13 +27,21 @@ DAY_MESSAGES = 8
 DAY = timedelta(days=1)
 
 
+FilterKind = Literal["authors", "sources", "tags"]
+
+
 @dataclass(frozen=True, slots=True)
 class CalendarFilters:
-    """Whose days are counted: of some people, by their ids, of a source, of conversations with a tag."""
+    """Whose days are counted: of some people, by their ids, of some sources, of conversations with one of some tags."""
 
     authors: tuple[str, ...] = ()
-    source: str | None = None
-    tag: str | None = None
+    sources: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, values: Mapping[str, Sequence[str]]) -> CalendarFilters:
+        """The filters with these values, by the names of the fields."""
+        return cls(**{name: tuple(several) for name, several in values.items()})
 
     def __bool__(self) -> bool:
         return self != CalendarFilters()
@@ -40,27 +50,44 @@ class CalendarFilters:
         """The filters as arguments of ``statistics`` and ``day``."""
         return {
             "authors": list(self.authors) or None,
-            "sources": [self.source] if self.source is not None else None,
-            "tags": [self.tag] if self.tag is not None else None,
+            "sources": list(self.sources) or None,
+            "tags": list(self.tags) or None,
         }
+
+    def toggled(self, kind: FilterKind, value: str) -> CalendarFilters:
+        """The filters with one more value of a kind, or without one that they have."""
+        values = getattr(self, kind)
+        new = tuple(one for one in values if one != value) if value in values else (*values, value)
+        return replace(self, **{kind: new})
 
 
 @dataclass(frozen=True, slots=True)
 class DayCounts:
     """The number of messages of each day that has some. ``days`` are these days in order, ``bounds`` the largest
-    numbers of all levels but the last."""
+    numbers of all levels but the last. Of what is no message of a day: ``undated`` have no time, and ``uncounted`` are
+    those of tools and systems and those that are not shared; these are known only without filters."""
 
     counts: Mapping[date, int] = field(default_factory=dict)
     days: Sequence[date] = ()
     bounds: Sequence[int] = ()
+    undated: int = 0
+    uncounted: int = 0
 
     @classmethod
-    def of(cls, counts: Mapping[date, int]) -> DayCounts:
+    def of(cls, counts: Mapping[date, int], undated: int = 0, uncounted: int = 0) -> DayCounts:
         """Sort the days, and part their numbers into levels."""
         numbers = sorted(counts.values())
         quarters = [numbers[len(numbers) * part // LEVELS] for part in range(1, LEVELS)] if numbers else []
         bounds = sorted({number for number in quarters if number < numbers[-1]})
-        return cls(counts, sorted(counts), bounds)
+        return cls(counts, sorted(counts), bounds, undated, uncounted)
+
+    @property
+    def total_text(self) -> str:
+        """How many messages the days have, and how many of the bar's are not among them."""
+        parts = [f"{pluralize(sum(self.counts.values()), 'message')} on {pluralize(len(self.counts), 'day')}"]
+        parts += [f"{self.undated:,} without a date"] if self.undated else []
+        parts += [f"{self.uncounted:,} of tools, systems or unshared not counted"] if self.uncounted else []
+        return " · ".join(parts) if self.counts else ""
 
     def level(self, day: date) -> int:
         """The level of a day, from 1 up; 0 without messages."""
@@ -104,13 +131,14 @@ def load_days(memory: Appliance, filters: CalendarFilters, user: str | None) -> 
         ApplianceError: as the memory says.
     """
     counted = memory.statistics(["day"], user_id=user, **filters.arguments())
+    stored = 0 if filters else memory.overview.counts(user or memory.settings.user)["messages"]
     counts: dict[date, int] = {}
     for row in counted.rows:
         try:
             counts[date.fromisoformat(row.keys[0])] = row.messages
         except ValueError:  # messages without a time
             continue
-    return DayCounts.of(counts)
+    return DayCounts.of(counts, counted.messages - sum(counts.values()), max(0, stored - counted.messages))
 
 
 def load_day(memory: Appliance, day: date, filters: CalendarFilters, user: str | None) -> list[SessionDay]:

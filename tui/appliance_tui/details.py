@@ -143,6 +143,23 @@ def summary_parts(summary: Summary, title: str, messages: Messages) -> Iterator[
             yield DetailPart(Content.assemble("\n", (f"{name.capitalize()}: ", "bold"), text))
 
 
+SHOWN_PART = 0.005
+"""Parts of an importance below it would be shown as 0.00."""
+
+IMPORTANCE_LABELS = {
+    "role": "who wrote it",
+    "own": "about oneself",
+    "density": "length",
+    "names": "names, numbers",
+    "decisions": "decisions",
+    "unresolved": "open questions",
+    "tools": "code, tools",
+    "recalled": "recalled",
+    "pinned": "pinned",
+}
+"""The parts of an importance in words."""
+
+
 def message_parts(message: Message, importance: Importance) -> Iterator[DetailPart]:
     """A message, and the parts of its importance."""
     who = f"{one_line(message.who)} · {time_of(message) or 'no time'}"
@@ -150,16 +167,14 @@ def message_parts(message: Message, importance: Importance) -> Iterator[DetailPa
     yield DetailPart(
         Content.assemble((who, "bold"), (f"  {message.id}{pinned}\n", MUTED), sanitize(message.text)), message.id
     )
-    yield DetailPart(_title(f"Importance {importance.score:.2f}"))
-    largest = max(importance.parts.values(), default=0.0)
-    for name, part in importance.parts.items():
-        yield DetailPart(
-            Content.assemble(
-                f"{name:<12}",
-                (render_bar(part / largest if largest > 0 else 0.0, BAR_WIDTH), "$accent"),
-                f" {part:+.2f}",
-            )
-        )
+    yield DetailPart(_title(f"Importance {importance.score:.2f}, the sum of"))
+    parts = sorted(((part, name) for name, part in importance.parts.items() if abs(part) >= SHOWN_PART), reverse=True)
+    for part, name in parts:
+        label = IMPORTANCE_LABELS.get(name, name)
+        bar = render_bar(max(0.0, part / parts[0][0]), BAR_WIDTH)
+        yield DetailPart(Content.assemble(f"{label:<18}", (bar, "$accent"), f" {part:+.2f}"))
+    if importance.pinned:
+        yield DetailPart(Content.styled("A pinned message has 1.00: its pin adds what the others lack.", MUTED))
     times = f"recalled {pluralize(importance.times, 'time')}" if importance.times else "never recalled"
     last = f", last {minute(importance.last_at)}" if importance.last_at else ""
     yield DetailPart(Content.assemble((f"\n{times}{last}", MUTED)))

@@ -258,7 +258,7 @@ class ImportQueue:
         waiting = sum(not job.dry_run for job in self.queue)
         left = f" {waiting} more did not begin; import again." if waiting else ""
         self._app.notify(
-            f"Quit again to stop it. What is read by then is kept; Inbox offers the rest when you come back.{left}",
+            f"Press quit again to stop it. What was imported is kept; Inbox offers the rest when you come back.{left}",
             title="An import is running", severity="warning", timeout=QUIT_QUESTION_SECONDS, markup=False,
         )  # fmt: skip
         return True

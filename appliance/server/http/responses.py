@@ -407,7 +407,8 @@ class StatusGeneration:
 
 @dataclass(frozen=True, slots=True)
 class StatusAnswer:
-    """The state of the memory, as its owner sees it. ``health`` is "ok" or the first of the ``troubles``. ``network``
+    """The state of the memory, as its owner sees it. ``health`` is "ok" or the first of the ``troubles``;
+    ``unchecked_tables`` are those of the database that were too large to be checked for damage by then. ``network``
     lists the parts that send data beyond this machine, with their addresses, and ``loopback`` those that ask a server
     on it; ``api`` has the tokens that an embedding API was sent, the cap on them, and why it failed last;
     ``chunked_otherwise`` counts the messages that were split under other settings."""
@@ -435,6 +436,7 @@ class StatusAnswer:
     loopback: Sequence[Mapping[str, str]]
     troubles: Sequence[str]
     chunked_otherwise: Mapping[str, Any] | None
+    unchecked_tables: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,6 +482,7 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
                 "loopback",
                 "troubles",
                 "chunked_otherwise",
+                "unchecked_tables",
             )
         },
     }

@@ -145,9 +145,9 @@ async def open_attachment(app: ApplianceApp, file: Attachment) -> None:
     with app.report_errors():
         path = Path(await app.memory_worker.run_query(lambda memory: memory.attachments.file(file.id)))
         if await asyncio.to_thread(open_file, path):
-            app.notify(f"Opened {one_line(file.name)}", timeout=2, markup=False)
+            app.notify(f"Opened {one_line(file.name)}.", timeout=2, markup=False)
         else:
-            app.notify(one_line(str(path)), title="No program to open files with", markup=False)
+            app.notify(f"The file is {one_line(str(path))}.", title="No program opens files here", markup=False)
 
 
 def _attachment_line(file: Attachment, width: int) -> Content:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from textual.content import Content
 from textual.style import Style
 from textual.widgets import Static
 
-from appliance_tui.calendar_days import CalendarFilters, in_year, load_day, load_days, local_time, today
+from appliance_tui.calendar_days import CalendarFilters, FilterKind, in_year, load_day, load_days, local_time, today
 from appliance_tui.frame import FrameScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.widgets.display_text import fit_width, one_line, pluralize, sanitize
@@ -57,7 +56,9 @@ class CalendarScreen(FrameScreen):
         yield Static("", id="calendar-legend", markup=False)
         yield Static("Loading…", id="calendar-day", markup=False)
         with Container(id="calendar-split"):
-            yield ActionRows["SessionDay"](_session_line, key=lambda found: found.session.id, id="calendar-sessions")
+            yield ActionRows["SessionDay"](
+                self._session_line, key=lambda found: found.session.id, id="calendar-sessions"
+            )
             with VerticalScroll(id="calendar-preview", can_focus=False):
                 yield Static("", id="calendar-messages", markup=False)
 
@@ -68,6 +69,7 @@ class CalendarScreen(FrameScreen):
         self._queries = SerialWorker(self, self.appliance.memory_worker)
         self._day_queries = SerialWorker(self, self.appliance.memory_worker)
         self.watch(self.app, "user", self._user_changed, init=False)
+        self.watch(self.app, "name_keys", self._names_changed, init=False)
         self._load()
 
     @property
@@ -82,6 +84,11 @@ class CalendarScreen(FrameScreen):
         self.filters = CalendarFilters()
         self._is_loaded = False
         self._load()
+
+    def _names_changed(self) -> None:
+        self._show_title()
+        self._rows.refresh()
+        self._show_preview()
 
     def on_screen_resume(self) -> None:
         if self.is_mounted and self._is_loaded:
@@ -111,12 +118,13 @@ class CalendarScreen(FrameScreen):
     def _show_title(self) -> None:
         """What is counted: all messages, or those that pass the filters."""
         names = self.appliance.names_by_id
-        parts = [f"by {', '.join(one_line(names.get(id, id)) for id in self.filters.authors)}"]
-        parts = parts if self.filters.authors else []
-        parts += [f"source: {one_line(self.filters.source)}"] if self.filters.source is not None else []
-        parts += [f"tag: {one_line(self.filters.tag)}"] if self.filters.tag is not None else []
-        counts = self.grid.day_counts.counts
-        text = f"{pluralize(sum(counts.values()), 'message')} on {pluralize(len(counts), 'day')}" if counts else ""
+        people = [one_line(names.get(id, id)) for id in self.filters.authors]
+        parts = [
+            f"{label} {', '.join(map(one_line, values))}"
+            for label, values in (("by", people), ("source:", self.filters.sources), ("tag:", self.filters.tags))
+            if values
+        ]
+        text = self.grid.day_counts.total_text
         self.query_one("#calendar-title", Static).update(
             Content.assemble(
                 ("Calendar ", "bold $text-primary"), (" · ".join(filter(None, [*parts, text])), "$foreground-muted")
@@ -151,7 +159,7 @@ class CalendarScreen(FrameScreen):
         self._show_year()
         day = self.grid.selected
         if not self.grid.day_counts.days:
-            self._show_day_note(f"No messages {'match. ^x clears the filters' if self.filters else 'with a date yet'}.")
+            self._show_day_note(f"No messages {'match. X clears the filters' if self.filters else 'with a date yet'}.")
             self._rows.show(())
             return
         count = self.grid.day_counts.counts.get(day, 0)
@@ -224,7 +232,7 @@ class CalendarScreen(FrameScreen):
     @on(RowList.Moved, "#calendar-sessions")
     def _show_preview(self) -> None:
         """Show how the selected conversation goes on that day, where there is room."""
-        self.query_one("#calendar-messages", Static).update(_day_messages(self._rows.chosen))
+        self.query_one("#calendar-messages", Static).update(self._day_messages(self._rows.chosen))
         self.query_one("#calendar-preview").scroll_home(animate=False)
 
     @on(RowList.Opened, "#calendar-sessions")
@@ -259,56 +267,58 @@ class CalendarScreen(FrameScreen):
                         memory.people.list(user),
                     )
                 )
+            found: list[tuple[FilterKind, str, str, str]] = [
+                *(("authors", one.id, one_line(one.name), f"{one.id} · {one.messages:,}") for one in people),
+                *(("sources", name, name, pluralize(count, "message")) for name, count in choices.sources.items()),
+                *(("tags", one.tag, one.tag, pluralize(one.sessions, "conversation")) for one in tags),
+            ]
             options = [
-                *(PickerOption("author", one_line(one.name), f"{one.id} · {one.messages:,}") for one in people),
-                *(PickerOption("source", name, pluralize(count, "message")) for name, count in choices.sources.items()),
-                *(PickerOption("tag", one.tag, pluralize(one.sessions, "conversation")) for one in tags),
+                PickerOption(kind.removesuffix("s"), label, note + self._filtered_note(kind, value))
+                for kind, value, label, note in found
             ]
             chosen = await self.app.push_screen_wait(PickerScreen("Count only the messages of", options))
             if chosen is None:
                 return
-            if chosen.name == "author":
-                place = next(number for number, option in enumerate(options) if option is chosen)
+            kind, value, _, _ = next(one for one, option in zip(found, options, strict=True) if option is chosen)
+            if kind == "authors":
                 await self.appliance.refresh_name_keys()
-                self._filter_by(replace(self.filters, authors=(people[place].id,)))
-            elif chosen.name == "source":
-                self._filter_by(replace(self.filters, source=chosen.value))
-            else:
-                self._filter_by(replace(self.filters, tag=chosen.value))
+            self._filter_by(self.filters.toggled(kind, value))
 
+    def _filtered_note(self, kind: FilterKind, value: str) -> str:
+        """What choosing a value does that is counted already."""
+        return " · counted, enter takes it out" if value in getattr(self.filters, kind) else ""
 
-def _day_messages(found: SessionDay | None) -> Content:
-    """The first messages of a conversation on a day."""
-    if found is None:
-        return Content("")
-    parts: list[Content] = []
-    for message in found.messages:
-        time = local_time(message.timestamp) if message.timestamp else ""
-        text = sanitize(message.text[:PREVIEW_CHARACTERS]).strip()
-        parts.append(
-            Content.assemble(
-                (one_line(message.who)[:40], "bold"),
-                (f"  {time}\n", MUTED),
-                text + ("…" if len(message.text) > PREVIEW_CHARACTERS else ""),
+    def _day_messages(self, found: SessionDay | None) -> Content:
+        """The first messages of a conversation on a day."""
+        if found is None:
+            return Content("")
+        parts: list[Content] = []
+        for message in found.messages:
+            time = local_time(message.timestamp) if message.timestamp else ""
+            text = sanitize(message.text[:PREVIEW_CHARACTERS]).strip()
+            parts.append(
+                Content.assemble(
+                    (self.appliance.name_of(message.who)[:40], "bold"),
+                    (f"  {time}\n", MUTED),
+                    text + ("…" if len(message.text) > PREVIEW_CHARACTERS else ""),
+                )
             )
+        if (left := found.count - len(found.messages)) > 0:
+            parts.append(Content.styled(f"{pluralize(left, 'more message')}; enter reads on", MUTED))
+        return Content("\n\n").join(parts)
+
+    def _session_line(self, found: SessionDay, width: int) -> Content:
+        """A conversation of a day: when, how much, its title, and how it begins."""
+        times = "–".join(dict.fromkeys(map(local_time, (found.first, found.last))))
+        title = self.appliance.title_of(found.session.title or found.session.external_id)
+        title_width = min(len(title), max(20, (width - 24) // 2))
+        snippet = ""
+        if found.messages:
+            first = found.messages[0]
+            snippet = f"{self.appliance.name_of(first.who)}: {one_line(first.text[:SNIPPET_CHARACTERS])}"
+        return Content.assemble(
+            (f"{times:<11} ", MUTED),
+            (f"{found.count:>5,}  ", "$text-accent"),
+            (fit_width(title, title_width), "bold"),
+            (f"  {one_line(found.session.format)}  {snippet}", MUTED),
         )
-    if (left := found.count - len(found.messages)) > 0:
-        parts.append(Content.styled(f"{pluralize(left, 'more message')}; enter reads on", MUTED))
-    return Content("\n\n").join(parts)
-
-
-def _session_line(found: SessionDay, width: int) -> Content:
-    """A conversation of a day: when, how much, its title, and how it begins."""
-    times = "–".join(dict.fromkeys(map(local_time, (found.first, found.last))))
-    title = one_line(found.session.title or found.session.external_id)
-    title_width = min(len(title), max(20, (width - 24) // 2))
-    snippet = ""
-    if found.messages:
-        first = found.messages[0]
-        snippet = f"{one_line(first.who)}: {one_line(first.text[:SNIPPET_CHARACTERS])}"
-    return Content.assemble(
-        (f"{times:<11} ", MUTED),
-        (f"{found.count:>5,}  ", "$text-accent"),
-        (fit_width(title, title_width), "bold"),
-        (f"  {one_line(found.session.format)}  {snippet}", MUTED),
-    )

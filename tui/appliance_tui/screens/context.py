@@ -116,7 +116,9 @@ class ContextScreen(FrameScreen):
             yield PromptView(id="prompt")
             yield Static("", id="context-empty", markup=False)
             with Vertical(id="layers-pane"):
-                yield RowList[LayerRow](render_row, key=row_key, is_head=is_plain_line, id="layers")
+                yield RowList[LayerRow](
+                    partial(render_row, name_of=self.appliance.name_of), key=row_key, is_head=is_plain_line, id="layers"
+                )
         yield Static("", id="context-note", markup=False)
 
     def on_mount(self) -> None:
@@ -177,10 +179,10 @@ class ContextScreen(FrameScreen):
         if not self.options.ready:
             self.set_reactive(ContextScreen.options, options)
         self._show_options(context)
-        layer_notes: dict[str, str] = {
-            layer.name: f"{layer.tokens:,} of {int(context.budget * options.shares[layer.name]):,}"
-            for layer in context.layers
-        }
+        layer_notes: dict[str, str] = {}
+        for layer in context.layers:
+            share = int(context.budget * options.shares[layer.name])
+            layer_notes[layer.name] = f"{pluralize(layer.tokens, 'token')}, share {share:,}"
         self.query_one(PromptView).show(answer.lines, width, layer_notes)
         self._show_empty_state(context, answer.example)
         if previous is None or not is_same_message:
@@ -332,7 +334,7 @@ class ContextScreen(FrameScreen):
         """Copy the whole prompt, without the screen's line breaks."""
         if self._shown_context is not None and self._shown_context.text:
             self.app.copy_to_clipboard(self._shown_context.text)
-            self.notify(f"Copied {pluralize(self._shown_context.tokens, 'token')}", timeout=3)
+            self.notify(f"Copied {pluralize(self._shown_context.tokens, 'token')}.", timeout=3)
 
     @on(RowList.Opened, "#layers")
     def action_open(self) -> None:

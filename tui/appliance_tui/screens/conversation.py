@@ -205,7 +205,7 @@ class ConversationScreen(SelectingScreen):
         self.query_one("#reading-title", Static).update(
             Content.assemble(
                 ("★ " if info.pinned else "", "$warning"),
-                (one_line(info.title or info.external_id), "bold $text-primary"),
+                (self.appliance.title_of(info.title or info.external_id), "bold $text-primary"),
                 ("  " + " · ".join(filter(None, about)), "$foreground-muted"),
             )
         )
@@ -443,7 +443,7 @@ class ConversationScreen(SelectingScreen):
         with self.appliance.report_errors():
             for message in await self.appliance.memory_worker.run_query(lambda memory: memory.overview.messages(ids)):
                 self.app.copy_to_clipboard(message.text)
-                self.notify(f"Copied {pluralize(len(message.text), 'character')}", timeout=2)
+                self.notify(f"Copied {pluralize(len(message.text), 'character')}.", timeout=2)
 
     def action_pin(self) -> None:
         if ids := self.target_ids():

@@ -27,6 +27,7 @@ from appliance_tui.workers import MemoryChanged, begin, show_errors
 if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import SessionInfo
+    from appliance_tui.app import ApplianceApp
 
 PAGE_SIZE = 100
 """Conversations that are loaded at once: two screens of a large terminal, in some milliseconds."""
@@ -70,6 +71,8 @@ class ConversationView:
     source: str | None = None
     tag: str | None = None
     pinned: bool = False
+    hidden: bool = False
+    """Whether conversations in which only tools and systems wrote are listed too."""
 
     @property
     def is_filtered(self) -> bool:
@@ -85,6 +88,7 @@ class ConversationView:
             "sources": (self.source,) if self.source else (),
             "tags": (self.tag,) if self.tag else (),
             "pinned": True if self.pinned else None,
+            "hidden": self.hidden,
         }
 
 
@@ -125,6 +129,7 @@ class ConversationsScreen(SelectingScreen):
         self._is_loaded = False
         self._previous_title = ""
         self.watch(self.app, "user", self._user_changed, init=False)
+        self.watch(self.app, "name_keys", self._names_changed, init=False)
         self._reload()
 
     @property
@@ -144,6 +149,11 @@ class ConversationsScreen(SelectingScreen):
     def _user_changed(self) -> None:
         self.sessions.clear_selection()
         self._reload()
+
+    def _names_changed(self) -> None:
+        self._previews.clear()
+        self.sessions.refresh()
+        self._preview_marked()
 
     def _reload(self) -> None:
         """Load the list from its start."""
@@ -225,6 +235,7 @@ class ConversationsScreen(SelectingScreen):
         parts += [f"source: {one_line(view.source)}"] if view.source else []
         parts += [f"tag: {one_line(view.tag)}"] if view.tag else []
         parts += ["★ pinned"] if view.pinned else []
+        parts += ["also of tools alone"] if view.hidden else []
         parts += [f"title: “{one_line(view.title)}”"] if view.title else []
         self.query_one("#sessions-view", Static).update(
             Content.assemble(("Conversations ", "bold $text-primary"), (" · ".join(parts), "$foreground-muted"))
@@ -255,7 +266,7 @@ class ConversationsScreen(SelectingScreen):
             if key not in self._previews:
                 await asyncio.sleep(PREVIEW_DELAY_SECONDS)
                 self._previews[key] = await self.appliance.memory_worker.run_query(
-                    lambda memory: load_preview(memory, info)
+                    lambda memory: load_preview(memory, info, self.appliance)
                 )
                 while len(self._previews) > MAX_CACHED_PREVIEWS:
                     self._previews.popitem(last=False)
@@ -294,11 +305,17 @@ class ConversationsScreen(SelectingScreen):
             sources = choices.sources.items()
             options = [PickerOption("source", name, pluralize(count, "message")) for name, count in sources]
             options += [PickerOption("tag", one.tag, pluralize(one.sessions, "conversation")) for one in tags]
+            turned = "leave out" if self.view.hidden else "list too"
+            options.append(PickerOption(turned, "conversations in which only tools and systems wrote"))
             chosen = await self.app.push_screen_wait(PickerScreen("Filter by source or tag", options))
-            if chosen is not None:
-                is_tag = chosen.name == "tag"
-                view = self.view
-                self.view = replace(view, tag=chosen.value) if is_tag else replace(view, source=chosen.value)
+            if chosen is None:
+                return
+            if chosen is options[-1]:
+                self.view = replace(self.view, hidden=not self.view.hidden)
+            elif chosen.name == "tag":
+                self.view = replace(self.view, tag=chosen.value)
+            else:
+                self.view = replace(self.view, source=chosen.value)
 
     def action_title(self) -> None:
         self._previous_title = self.view.title
@@ -323,7 +340,8 @@ class ConversationsScreen(SelectingScreen):
             self.query_one(QuestionLine).ask(f"tags {info.id}", "Tags, separated by commas", tags)
 
     def action_calendar(self) -> None:
-        self.appliance.show_calendar(source=self.view.source, tag=self.view.tag)
+        values = self.view.list_arguments(None)
+        self.appliance.show_calendar(sources=values["sources"], tags=values["tags"])
 
     def action_attachments(self) -> None:
         from appliance_tui.screens.attachments import AttachmentsScreen
@@ -387,27 +405,28 @@ def _change_tags(memory: Appliance, id: str, text: str) -> Change:
     return replace_tags(memory, id, wanted, editable_tags(memory.sessions.info(id)))
 
 
-def load_preview(memory: Appliance, info: SessionInfo) -> Content:
-    """Title, authors with message counts, summary and first messages of a conversation."""
+def load_preview(memory: Appliance, info: SessionInfo, app: ApplianceApp) -> Content:
+    """Title, authors with message counts, summary and first messages of a conversation, with the names of ``app``."""
     outline = memory.overview.outline(info.id)
     authors = Counter(author or role for author, role in zip(outline.authors, outline.roles, strict=True))
     lines = [
         Content.assemble(
-            ("★ " if info.pinned else "", "$warning"), (one_line(info.title or info.external_id), "bold $text-primary")
+            ("★ " if info.pinned else "", "$warning"),
+            (app.title_of(info.title or info.external_id), "bold $text-primary"),
         ),
         Content.styled(f"{one_line(info.format)}{session_details(info)} · {info.id}", "$foreground-muted"),
         Content.assemble(
             *(
                 part
                 for name, count in authors.most_common(MAX_AUTHORS)
-                for part in ((one_line(name)[:40], "bold"), (f" {count:,}   ", "$foreground-muted"))
+                for part in ((app.name_of(name)[:40], "bold"), (f" {count:,}   ", "$foreground-muted"))
             )
         ),
     ]
     for summary in memory.summaries.list(session_id=info.id, level="session", limit=1):
         lines += [Content(""), Content.styled("Summary", "bold $text-accent"), Content(sanitize(summary.text))]
     for message in memory.overview.messages(outline.ids[:PREVIEW_MESSAGES]):
-        author = one_line(message.who)[:40]
+        author = app.name_of(message.who)[:40]
         text = sanitize(message.text[:PREVIEW_CHARACTERS]).strip()
         lines += [
             Content(""),

@@ -101,7 +101,7 @@ async def explain_hit(app: ApplianceApp, hit: Hit, results: SearchResults, run_q
     from appliance.types.reasons import reason
 
     if not results.spec.query.strip():
-        app.notify("It passes the filters; nothing else was asked for.", timeout=3)
+        app.notify("It matches the filters. Type words to see why a message is found.", timeout=3)
         return
     own = results.matches.get(hit.message_id)
     known = {word.casefold() for word in own.words} if own is not None else set()
@@ -109,7 +109,7 @@ async def explain_hit(app: ApplianceApp, hit: Hit, results: SearchResults, run_q
     near = await run_query(lambda memory: memory.overview.matches(results.spec.query, ids))
     near_words = {word.casefold(): word for found in near for word in found.words}
     missing = [word for folded, word in near_words.items() if folded not in known]
-    title, author = f"Why {hit.message_id} is hit {hit.rank}", one_line(hit.who)
+    title, author = f"Why {hit.message_id} is hit {hit.rank}", app.name_of(hit.who)
     description = Content.assemble(
         (one_line(reason(hit.why, hit.author, missing)), "bold"), f"\n\n{author}: {one_line(hit.snippet)}"
     )

@@ -115,7 +115,9 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
                     yield CheckMark("Everything", id="forget-everything", compact=True)
                     yield CheckMark("Also what repeats it (ctrl+o)", id="forget-echoes", compact=True)
             yield Static("", id="forget-text", markup=False)
-            yield RowList[ErasureRow](render_row, key=row_key, is_head=is_heading, id="forget-sample")
+            yield RowList[ErasureRow](
+                partial(render_row, name_of=self.appliance.name_of), key=row_key, is_head=is_heading, id="forget-sample"
+            )
             yield RowList["Receipt"](render_receipt, key=lambda item: item.id, id="forget-receipts")
             yield ProgressBar(id="forget-progress", show_eta=False)
             with Horizontal(id="forget-confirm"):

@@ -169,7 +169,7 @@ class InboxScreen(FrameScreen):
             share = imports.embedded / (imports.embedded + imports.pending)
             facts = [f"{pluralize(imports.pending, 'chunk')} to embed"]
             facts += [f"{speed:,.0f}/s"] if speed else []
-            facts += [f"{format_duration(seconds_left)} left"] if seconds_left else []
+            facts += [f"about {format_duration(seconds_left)} left"] if seconds_left else []
             bar = (render_bar(share, BAR_WIDTH) + "▏", "$accent")
             lines.append(
                 Content.assemble(("▶ Embedding ", "bold $text-accent"), bar, f" {share:4.0%}  " + " · ".join(facts))

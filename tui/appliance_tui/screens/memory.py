@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -41,6 +41,7 @@ from appliance_tui.workers import MemoryChanged, SerialWorker, begin, error_text
 if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import Fact, FactDecision, FactState, Level, Message
+    from appliance_tui.app import ApplianceApp
 
 VIEWS = ("facts", "review", "summaries", "pinned")
 
@@ -87,7 +88,12 @@ class MemoryScreen(SelectingScreen):
         yield Tabs(*(Tab(tab_label(self.app, f"memory.{view}"), id=view) for view in VIEWS), id="views")
         with Horizontal(id="memory"):
             with Vertical(id="entries-pane"):
-                rows = RowList[Entry](render_entry, key=entry_key, is_head=is_group_head, id="entries")
+                rows = RowList[Entry](
+                    partial(render_entry, name_of=self.appliance.name_of),
+                    key=entry_key,
+                    is_head=is_group_head,
+                    id="entries",
+                )
                 rows.rows_selectable = True
                 yield rows
             with Horizontal(id="about"):
@@ -204,7 +210,7 @@ class MemoryScreen(SelectingScreen):
         with_conflicts = self._view == "review"
         try:
             conflicts, parts = await self._detail_queries.run_query(
-                lambda memory: _load_details(memory, entry, with_conflicts, importance_of)
+                lambda memory: _load_details(memory, entry, with_conflicts, importance_of, self.appliance)
             )
         except ApplianceError as error:  # the entry is gone
             conflicts, parts = [], [DetailPart(Content(error_text(error)))]
@@ -283,7 +289,7 @@ class MemoryScreen(SelectingScreen):
         if verb == "filter":
             prompt_line.close()
         elif not text:
-            self.notify("Type something first.", timeout=3)
+            self.notify("The line is empty. Type a value, or press esc.", timeout=3)
         elif verb == "correct":
             correct = partial(decide_facts, ids=[id], decision="correct", user=user, value=text)
             self._change_undoably(correct, prompt_line.finish)
@@ -371,34 +377,41 @@ def _load_listing(
 
 
 def _load_details(
-    memory: Appliance, entry: Entry | None, with_conflicts: bool, importance_of: str
+    memory: Appliance, entry: Entry | None, with_conflicts: bool, importance_of: str, app: ApplianceApp
 ) -> tuple[list[DetailPart], list[DetailPart]]:
-    """The two columns on the right: the facts that an entry contradicts, and the entry."""
+    """The two columns on the right: the facts that an entry contradicts, and the entry. Authors have the names of
+    ``app``."""
     if importance_of:
-        message = memory.message(importance_of)
+        message = _with_name(memory.message(importance_of), app)
         return [], list(details.message_parts(message, memory.pins.importance(message.id)))
     match entry:
         case FactEntry(fact):
             history = memory.facts.history(fact.id)
             if not with_conflicts:
-                return [], list(details.fact_parts(fact, history, _evidence_messages(memory, [fact])))
+                return [], list(details.fact_parts(fact, history, _evidence_messages(memory, [fact], app)))
             held = [version for version in history if version.state == "held"]
-            messages = _evidence_messages(memory, [fact, *held])
+            messages = _evidence_messages(memory, [fact, *held], app)
             statement = details.evidence_parts(fact, messages, "New statement: ")
             return list(details.held_fact_parts(held, messages)), list(statement)
         case SummaryEntry(summary, title):
             ids = list(dict.fromkeys(quote.message_id for quote in summary.quotes))[:MAX_MESSAGES_PER_READ]
-            messages_by_id = {message.id: message for message in memory.overview.messages(ids)}
+            messages_by_id = {message.id: _with_name(message, app) for message in memory.overview.messages(ids)}
             return [], list(details.summary_parts(summary, title, messages_by_id))
         case PinEntry(message):
-            return [], list(details.message_parts(message, memory.pins.importance(message.id)))
+            return [], list(details.message_parts(_with_name(message, app), memory.pins.importance(message.id)))
     return [], []
 
 
-def _evidence_messages(memory: Appliance, facts: Sequence[Fact]) -> dict[str, Message]:
+def _with_name(message: Message, app: ApplianceApp) -> Message:
+    """A message to be shown: its author by name."""
+    return replace(message, author=app.name_of(message.author)) if message.author else message
+
+
+def _evidence_messages(memory: Appliance, facts: Sequence[Fact], app: ApplianceApp) -> dict[str, Message]:
     """The messages that facts rest on, by id."""
     ids = dict.fromkeys(quote.message_id for fact in facts for quote in details.latest_evidence(fact))
-    return {message.id: message for message in memory.overview.messages(list(ids)[:MAX_MESSAGES_PER_READ])}
+    found = memory.overview.messages(list(ids)[:MAX_MESSAGES_PER_READ])
+    return {message.id: _with_name(message, app) for message in found}
 
 
 def _message_of(entry: Entry | None) -> str:

@@ -50,7 +50,7 @@ CHANGE_PAUSE_SECONDS = 0.5
 """Seconds after a change in the memory before the list is loaded again: an import makes many."""
 
 EMPTY_HINT = "No people yet. They come from the authors of imported chats and mails."
-NO_PROPOSALS_HINT = "No two people look like one."
+NO_PROPOSALS_HINT = "No proposals: no two people look like the same person."
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,9 @@ class PeopleScreen(SelectingScreen):
             return
         person = _person_of(self._list, wanted)
         if person is None:
-            self.notify(f"{one_line(wanted.name or 'You')}: no person is known by this name.", timeout=4, markup=False)
+            unknown = "It is not known who you are. Select yourself and press M."
+            text = f"No person has the name {one_line(wanted.name)}." if wanted.name else unknown
+            self.notify(text, timeout=4, markup=False)
             return
         if all(row.key != person.id for row in self._rows.items):
             self._filter = ""

@@ -207,7 +207,7 @@ class SearchScreen(SelectingScreen):
     def _why_no_hits(self, results: SearchResults) -> str:
         reason = f"{results.total_text()} for “{one_line(results.spec.query.strip())}”."
         if not results.spec.query.strip():
-            reason = "No message passes the filters."
+            reason = "No messages match the filters."
         if not self.search_filters:
             return reason
         names = self.appliance.names_by_id
@@ -461,7 +461,7 @@ class SearchScreen(SelectingScreen):
     def action_copy(self) -> None:
         if (hit := self._marked_hit) is not None:
             self.app.copy_to_clipboard(hit.text)
-            self.notify(f"Copied {pluralize(len(hit.text), 'character')}", timeout=2)
+            self.notify(f"Copied {pluralize(len(hit.text), 'character')}.", timeout=2)
 
     @work(exclusive=True, group="pin")
     async def action_pin(self) -> None:
@@ -491,9 +491,9 @@ class SearchScreen(SelectingScreen):
             return
         file = source_file(hit.source.path)
         if not file.exists():
-            self.notify(f"{one_line(str(file))} no longer exists", severity="warning")
+            self.notify(f"The file {one_line(str(file))} no longer exists.", severity="warning")
         elif not open_file(file):
-            self.notify(one_line(str(file)), title="No program to open files with")
+            self.notify(f"The file is {one_line(str(file))}.", title="No program opens files here", markup=False)
 
 
 def _read_messages(memory: Appliance, ids: Sequence[str]) -> list[Message]:

@@ -43,8 +43,26 @@ QUEUE_LABELS = {
 }
 """The queues of the memory, by what they produce."""
 
+STORED = "Stored: all users, tools too"
+STORED_LABELS = {
+    "messages": "messages",
+    "chunks": "chunks",
+    "sessions": "conversations",
+    "sources": "imported files",
+    "facts": "facts",
+    "summaries": "summaries",
+    "variants": "repeated",
+    "pending": "being indexed",
+}
+"""The counts of a status, in the words of the other screens; they also count conversations of tools alone."""
+
 PERCENTILES = ("p50", "p95", "p99")
-LATENCY_STEPS = ("search", "context", "embedding")
+LATENCY_LABELS = {
+    "search": ("Search, ms", "no searches yet"),
+    "context": ("Context, ms", "no contexts yet"),
+    "embedding": ("Embedding, ms a step", "nothing embedded yet"),
+}
+"""The title of each chart of latency, and what is said in place of an empty one."""
 
 
 class StatusScreen(FrameScreen):
@@ -67,13 +85,11 @@ class StatusScreen(FrameScreen):
         self._month_chart = Chart("vitals-months", "Messages by month", "no dated messages")
         self._source_chart = BarChart("vitals-sources", "Messages by source", "no messages yet")
         self._latency_charts = {
-            "search": Chart("vitals-search", "Search, ms", "no searches yet"),
-            "context": Chart("vitals-context", "Context, ms", "no contexts yet"),
-            "embedding": Chart("vitals-embedding", "Embedding, ms a step", "nothing embedded yet"),
+            step: Chart(f"vitals-{step}", title, empty) for step, (title, empty) in LATENCY_LABELS.items()
         }
         self._queue_chart = Chart("vitals-queues", "Queues", "all queues are empty")
         self._disk_chart = BarChart("vitals-disk", "Disk usage", "nothing stored yet")
-        self._count_chart = BarChart("vitals-counts", "Stored", "nothing stored yet")
+        self._count_chart = BarChart("vitals-counts", STORED, "nothing stored yet")
         yield self._status_text
         with VerticalScroll(id="vitals"):
             with Container(id="vitals-plots"):
@@ -147,6 +163,8 @@ class StatusScreen(FrameScreen):
         self._source_chart.show([(name, count, f"{count:,}") for name, count in sources])
         ticks = self._time_ticks()
         for step, chart in self._latency_charts.items():
+            calls = status["latency"].get(step, {}).get("calls", 0)
+            chart.title = f"{LATENCY_LABELS[step][0]} · {pluralize(calls, 'call')}"
             chart.show(self._latency_lines(step), ticks)
         self._queue_chart.show(self._queue_lines(), ticks)
         disk = sorted(status["disk_bytes"].items(), key=lambda item: -item[1])
@@ -187,12 +205,12 @@ class StatusScreen(FrameScreen):
         """The charts as text, a value a line."""
         latency = [
             (step, ", ".join(f"{name} {value:g}" for name, value in status["latency"][step].items()))
-            for step in LATENCY_STEPS
+            for step in LATENCY_LABELS
             if step in status["latency"]
         ]
         sources = _messages_by_source(self._activity).most_common()
         parts = (
-            ("Stored", [(name, text) for name, _, text in _stored_counts(status)]),
+            (STORED, [(name, text) for name, _, text in _stored_counts(status)]),
             ("Messages by source", [(name, f"{count:,}") for name, count in sources]),
             ("Messages by month", _month_rows(self._activity)),
             (
@@ -228,11 +246,12 @@ def _status_line(status: dict[str, Any]) -> Content:
     about = [_backup_age(status["backup"])]
     about += [model["name"], f"{model['dimension']} dimensions" if model["dimension"] else "nothing embedded yet"]
     about += [f"tokens counted by {status['encoding']}"]
-    about += [f"{format_bytes(resident)} of memory"] if resident else []
+    about += [f"{format_bytes(resident)} of RAM"] if resident else []
     about += ["daemon"] if status["daemon"] else []
     more = f" (and {others} more)" if (others := len(status["troubles"]) - 1) > 0 else ""
     trouble = f"! {one_line(status['health'])}{more}"
-    health = ("✓ healthy", "bold $text-success") if healthy else (trouble, "$text-warning")
+    found = "no trouble found" + (", the database checked in part" if status["unchecked_tables"] else "")
+    health = (f"✓ {found}", "bold $text-success") if healthy else (trouble, "$text-warning")
     return Content.assemble(health, ("   " + " · ".join(map(one_line, about)), "$foreground-muted"))
 
 
@@ -254,8 +273,7 @@ def _apparent_size(status: dict[str, Any]) -> str:
 
 def _stored_counts(status: dict[str, Any]) -> list[tuple[str, float, str]]:
     counts = status["counts"]
-    names = ("messages", "chunks", "sessions", "sources", "facts", "summaries", "variants", "pending")
-    return [(name, counts[name], f"{counts[name]:,}") for name in names]
+    return [(label, counts[name], f"{counts[name]:,}") for name, label in STORED_LABELS.items()]
 
 
 def _messages_by_source(activity: Sequence[Activity]) -> Counter[str]:

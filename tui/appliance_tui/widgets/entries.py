@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -113,8 +113,8 @@ def is_group_head(entry: Entry) -> bool:
     return isinstance(entry, GroupHead)
 
 
-def render_entry(entry: Entry, width: int) -> Content:
-    """An entry as a line of ``width`` cells."""
+def render_entry(entry: Entry, width: int, name_of: Callable[[str], str] = one_line) -> Content:
+    """An entry as a line of ``width`` cells; ``name_of`` says how authors are shown."""
     match entry:
         case GroupHead(name, count):
             return Content.assemble((one_line(name), "bold $text-primary"), (f"  {count:,}", MUTED))
@@ -143,7 +143,7 @@ def render_entry(entry: Entry, width: int) -> Content:
             return Content.assemble(
                 (f" {message.id:<7}", MUTED),
                 (f"{day(message.timestamp):<11}", MUTED),
-                (f"{one_line(message.who)[:20]}: ", "bold"),
+                (f"{name_of(message.who)[:20]}: ", "bold"),
                 one_line(message.text[:MAX_LINE_CHARACTERS]),
             )
 

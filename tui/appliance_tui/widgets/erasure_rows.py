@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -86,8 +86,8 @@ def is_heading(row: ErasureRow) -> bool:
     return isinstance(row, Heading)
 
 
-def render_row(row: ErasureRow, width: int) -> Content:
-    """A row on one line."""
+def render_row(row: ErasureRow, width: int, name_of: Callable[[str], str] = one_line) -> Content:
+    """A row on one line; ``name_of`` says how authors are shown."""
     match row:
         case EchoRow(echo, text, is_chosen, is_exact):
             box = "[x] " if is_chosen else "[ ] "
@@ -101,7 +101,7 @@ def render_row(row: ErasureRow, width: int) -> Content:
             return Content.assemble(
                 (f"{message.id:<8}", MUTED),
                 (f"{minute(message.timestamp)[:10]:<11}", MUTED),
-                (f"{one_line(message.who)[:20]}: ", "bold"),
+                (f"{name_of(message.who)[:20]}: ", "bold"),
                 one_line(message.text[:MAX_LINE_CHARACTERS]),
             )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os.path
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -98,7 +99,8 @@ class FileList(OptionRows):
             columns = [
                 max(map(cell_len, column)) for column in zip_longest(*(row.facts for row in self._rows), fillvalue="")
             ]
-            self.add_options(Option(_row_content(row, width, columns)) for row in self._rows)
+            named = tell_apart(self._rows)
+            self.add_options(Option(_row_content(row, width, columns)) for row in named)
             if not self._rows:
                 self.add_option(Option(Content.styled(self.empty, "$foreground-muted"), disabled=True))
 
@@ -109,11 +111,32 @@ class FileList(OptionRows):
         return self._rows[index] if index is not None and index < len(self._rows) else None
 
 
+def tell_apart(rows: Sequence[FileRow]) -> list[FileRow]:
+    """The rows; where several files have one name, each also has those of its last folders by which it differs."""
+    paths_by_name: dict[str, set[str]] = {}
+    for row in rows:
+        paths_by_name.setdefault(_name_of(row), set()).add(row.path)
+    folders: dict[str, str] = {}
+    for paths in paths_by_name.values():
+        parts = {path: path.rstrip("/").split("/")[:-1] for path in paths}
+        uses = Counter((*one[-n:],) for one in parts.values() for n in range(1, len(one) + 1))
+        for path, one in parts.items() if len(paths) > 1 else ():
+            ends = ((*one[-n:],) for n in range(1, len(one)))
+            folders[path] = "/".join(next((end for end in ends if uses[end] == 1), one))
+    return [
+        replace(row, name=f"{_name_of(row)} · {folders[row.path]}") if folders.get(row.path) else row for row in rows
+    ]
+
+
+def _name_of(row: FileRow) -> str:
+    return row.name or os.path.basename(row.path.rstrip("/")) or row.path
+
+
 def _row_content(row: FileRow, width: int, columns: Sequence[int]) -> Content:
     """A row in ``width`` cells; ``columns`` are the widths of the facts."""
     symbol, label, colour = STATES[row.state]
     facts = "  ".join(f"{fact:>{cells}}" for fact, cells in zip_longest(row.facts, columns, fillvalue=""))
-    name = row.name or os.path.basename(row.path.rstrip("/")) or row.path
+    name = _name_of(row)
     name_width = width - _STATE_WIDTH - 2 - len(facts)
     # The reason is always shown below the list, and beside the name where there is room.
     reason = one_line(row.reason)

@@ -182,7 +182,7 @@ async def watch_found(app: ApplianceApp, found: Sequence[FoundHistory] | None = 
         # The watcher of the home's owner follows the setting: this screen's, or a daemon's.
         await app.memory_worker.run_command(lambda memory: memory.watching.add(paths))
         name = found[0].tool if len(found) == 1 else f"{len(found):,} histories"
-        app.notify(f"Reading {name}; F5 shows the files.", timeout=4, markup=False)
+        app.notify(f"Importing {name}. F5 shows the files.", timeout=4, markup=False)
         for panel in panels:
             panel.drop_found(paths)
 

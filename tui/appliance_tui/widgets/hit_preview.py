@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -16,6 +16,7 @@ from appliance_tui.widgets.match_highlights import highlight_words, passage_patt
 
 if TYPE_CHECKING:
     from appliance.types import Hit, Message, MessageMatches
+    from appliance_tui.app import ApplianceApp
 
 PREVIEW_CHARACTERS = 20_000
 """Characters of a message in the preview; the conversation shows all of them."""
@@ -47,7 +48,8 @@ class HitPreview(VerticalScroll):
         """Show a hit with the words that match in it; ``people`` as for ``ReadableColours.of_author``."""
         self._shown = (hit, matches, people)
         colours = readable_colours(self.app.theme_variables)
-        content = Content("") if hit is None else preview_content(hit, matches, colours, people)
+        app = cast("ApplianceApp", self.app)
+        content = Content("") if hit is None else preview_content(hit, matches, colours, people, app)
         self.query_one("#preview-text", Static).update(content)
         self.scroll_home(animate=False)
 
@@ -58,28 +60,28 @@ def found_passage(hit: Hit, matches: MessageMatches | None) -> str:
 
 
 def preview_content(
-    hit: Hit, matches: MessageMatches | None, colours: ReadableColours, people: Mapping[str, str]
+    hit: Hit, matches: MessageMatches | None, colours: ReadableColours, people: Mapping[str, str], app: ApplianceApp
 ) -> Content:
-    """A hit between the turns around it."""
+    """A hit between the turns around it, with the names and titles of ``app``."""
 
     def turns() -> Iterator[Content]:
-        yield Content.assemble((one_line(hit.session_title or hit.session_id), "bold"))
-        yield from (_neighbour(turn, colours, people) for turn in hit.before)
+        yield Content.assemble((app.title_of(hit.session_title or hit.session_id), "bold"))
+        yield from (_neighbour(turn, colours, people, app) for turn in hit.before)
         head = Content.assemble(
-            (one_line(hit.who), f"bold {colours.of_author(hit.author, hit.role, people)}"),
+            (app.name_of(hit.who), f"bold {colours.of_author(hit.author, hit.role, people)}"),
             (f" · {time_of(hit)}", colours.muted),
         )
         yield Content("\n").join([head, _body(hit, matches, colours)])
-        yield from (_neighbour(turn, colours, people) for turn in hit.after)
+        yield from (_neighbour(turn, colours, people, app) for turn in hit.after)
 
     return Content("\n\n").join(list(turns()))
 
 
-def _neighbour(turn: Message, colours: ReadableColours, people: Mapping[str, str]) -> Content:
+def _neighbour(turn: Message, colours: ReadableColours, people: Mapping[str, str], app: ApplianceApp) -> Content:
     text = one_line(turn.text[: 2 * NEIGHBOUR_CHARACTERS])
     cut = len(text) > NEIGHBOUR_CHARACTERS or len(turn.text) > 2 * NEIGHBOUR_CHARACTERS
     return Content.assemble(
-        (one_line(turn.who), colours.of_author(turn.author, turn.role, people)),
+        (app.name_of(turn.who), colours.of_author(turn.author, turn.role, people)),
         "  ",
         (text[:NEIGHBOUR_CHARACTERS] + ("…" if cut else ""), colours.muted),
     )

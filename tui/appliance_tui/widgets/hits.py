@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rich.segment import Segment
 from rich.style import Style
@@ -24,6 +24,7 @@ from appliance_tui.widgets.match_highlights import highlight_words
 
 if TYPE_CHECKING:
     from appliance.types import Hit
+    from appliance_tui.app import ApplianceApp
 
 METER_WIDTH = 3
 """Cells of the meter for the score."""
@@ -99,15 +100,18 @@ class HitList(SelectableRows, OptionRows):
 
     def _prompt(self, hit: Hit) -> Content:
         assert self.results is not None
-        colours = self._colours
+        app, colours = cast("ApplianceApp", self.app), self._colours
         follows = hit.message_id in self.results.followers
-        title = "" if follows else one_line(hit.session_title or "")
+        title = "" if follows else app.title_of(hit.session_title or "")
         about = filter(None, (time_of(hit), "" if follows else hit.source.format, title))
         head = Content.assemble(
             ("↳ " if follows else "", colours.muted),
             (render_bar(hit.score, METER_WIDTH), colours.meter),
             " ",
-            (one_line(hit.who)[:MAX_NAME_CHARACTERS], f"bold {colours.of_author(hit.author, hit.role, self._people)}"),
+            (
+                app.name_of(hit.who)[:MAX_NAME_CHARACTERS],
+                f"bold {colours.of_author(hit.author, hit.role, self._people)}",
+            ),
             ("  ★" if hit.message_id in self._pinned else "", colours.star),
             "  ",
             (" · ".join(about), colours.muted),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from appliance.types import Context, ContextItem, Dropped, Message
 
 NO_CHANGE = ContextChange()
+
+SHARES_NOTE = "a layer may go beyond its share: it uses what others leave"
 
 NAME_WIDTH = 10
 """Cells of a layer's name."""
@@ -102,6 +104,8 @@ def layer_rows(
     for layer in context.layers:
         share = shares[layer.name]
         yield LayerHead(layer.name, layer.tokens, int(context.budget * share), share, context.budget)
+    if any(layer.tokens > int(context.budget * shares[layer.name]) for layer in context.layers):
+        yield PlainLine("", SHARES_NOTE)
     for layer in context.layers:
         removed = [one for one in change.removed if one.layer == layer.name]
         if layer.items or removed:
@@ -154,8 +158,8 @@ def is_plain_line(row: LayerRow) -> bool:
     return isinstance(row, PlainLine)
 
 
-def render_row(row: LayerRow, width: int) -> Content:
-    """A line of the list in ``width`` cells."""
+def render_row(row: LayerRow, width: int, name_of: Callable[[str], str] = one_line) -> Content:
+    """A line of the list in ``width`` cells; ``name_of`` says how authors are shown."""
     match row:
         case LayerHead():
             return _render_meter(row, width)
@@ -185,7 +189,7 @@ def render_row(row: LayerRow, width: int) -> Content:
         case DroppedEntry(dropped, message, in_group):
             line = ""
             if message is not None:
-                author, text = one_line(message.who)[:20], one_line(message.text[: 4 * width])
+                author, text = name_of(message.who)[:20], one_line(message.text[: 4 * width])
                 line = f"{author} {minute(message.timestamp)[:10]}: {text}"
             reason = "" if in_group else f"{dropped.reason}  "
             return Content.assemble((f" {dropped.message_id:<8}  ", MUTED), (reason, "$warning"), line)
@@ -199,9 +203,11 @@ def render_row(row: LayerRow, width: int) -> Content:
 def _render_meter(head: LayerHead, width: int) -> Content:
     """A layer's name, its tokens as a bar of the whole budget with a mark at the end of its share, and the numbers."""
     colour = LAYER_COLOURS.get(head.layer, MUTED)
-    numbers = f"{head.tokens:>6,} of {head.allotted:>6,}  {head.share:>4.0%}"
+    numbers = f"{head.tokens:>6,}  share {head.allotted:>6,}  {head.share:>4.0%}"
     if head.layer == "all":
-        numbers = f"{head.tokens:>6,} of {head.allotted:>6,}  {head.tokens / head.budget:>4.0%} full"
+        numbers = f"{head.tokens:>6,} of {head.allotted:>6,}  {head.tokens / head.budget:>4.0%} full".rjust(
+            len(numbers)
+        )
     cells = min(MAX_METER_WIDTH, width - NAME_WIDTH - len(numbers) - 3)
     name = (f"{head.layer:<{NAME_WIDTH}}", f"bold {colour}")
     if cells < 4:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -23,6 +23,7 @@ from appliance_tui.widgets.text_rendering import text_style
 
 if TYPE_CHECKING:
     from appliance.types import SessionInfo
+    from appliance_tui.app import ApplianceApp
 
 LINES_PER_ROW = 2
 """Lines of a conversation: title and details."""
@@ -186,7 +187,11 @@ class SessionList(SelectableRows, ScrollView, can_focus=True, inherit_bindings=F
         row = self.rows[index]
         colours = dict(text_style(width, self.app.theme_variables).colours)
         marked = index == self.mark
-        segments = (_title_segments if line == 0 else _detail_segments)(row, marked, width, colours)
+        if line == 0:
+            title = cast("ApplianceApp", self.app).title_of(row.info.title or row.info.external_id)
+            segments = _title_segments(row, title, marked, width, colours)
+        else:
+            segments = _detail_segments(row, marked, width, colours)
         strip = Strip(segments).adjust_cell_length(width)
         return self.checked(strip.apply_style(base + Style(bgcolor=colours["surface"]) if marked else base), y)
 
@@ -198,7 +203,7 @@ def _gutter_segments(marked: bool, star: bool, colours: Mapping[str, str]) -> li
     ]
 
 
-def _title_segments(row: SessionRow, marked: bool, width: int, colours: Mapping[str, str]) -> list[Segment]:
+def _title_segments(row: SessionRow, title: str, marked: bool, width: int, colours: Mapping[str, str]) -> list[Segment]:
     info = row.info
     tree = "  " * (min(row.depth, MAX_INDENT_DEPTH) - 1) + "└ " if row.depth else "↳ " if info.branch_of else ""
     title_width = max(1, width - GUTTER - len(tree) - COUNT_WIDTH - 1)
@@ -206,7 +211,7 @@ def _title_segments(row: SessionRow, marked: bool, width: int, colours: Mapping[
     return [
         *_gutter_segments(marked, info.pinned, colours),
         Segment(tree, Style(color=colours["muted"])),
-        Segment(fit_width(info.title or info.external_id, title_width), style),
+        Segment(fit_width(title, title_width), style),
         Segment(f"{info.messages:>{COUNT_WIDTH},} ", Style(color=colours["primary"])),
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Literal
@@ -82,15 +82,17 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How entries are drawn: the colours, what stands for a person by each name (``ReadableColours.of_author``), and
-    the day that is today."""
+    """How entries are drawn: the colours, what stands for a person by each name (``ReadableColours.of_author``),
+    the day that is today, and how authors and titles are shown."""
 
     colours: ReadableColours
     people: Mapping[str, str]
     today: date
+    name_of: Callable[[str], str] = one_line
+    title_of: Callable[[str], str] = one_line
 
     def author(self, message: Message) -> tuple[str, str]:
-        return one_line(message.who), self.colours.of_author(message.author, message.role, self.people)
+        return self.name_of(message.who), self.colours.of_author(message.author, message.role, self.people)
 
 
 UNNAMED = ("native", LOCAL)
@@ -139,7 +141,7 @@ def render_entry(entry: StartEntry, width: int, look: Look, density: Density) ->
     match entry:
         case SessionEntry(recent):
             info, last = recent.session, recent.last
-            title = info.title or info.external_id
+            title = look.title_of(info.title or info.external_id)
             when = friendly_time(info.last_at, look.today)
             if roomy:
                 about = " · ".join(filter(None, ("" if info.format in UNNAMED else one_line(info.format), when)))
@@ -153,7 +155,7 @@ def render_entry(entry: StartEntry, width: int, look: Look, density: Density) ->
                 left = Content.assemble(left, "  ", _said(last, rest, look))
             yield _with_right(left, when, width, look)
         case DayEntry(one):
-            message, title = one.messages[0], one_line(one.session.title or one.session.external_id)
+            message, title = one.messages[0], look.title_of(one.session.title or one.session.external_id)
             years = look.today.year - int(one.day[:4])
             if roomy:
                 ago = "a year ago" if years == 1 else f"{years} years ago"

@@ -211,7 +211,8 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
 
         key = None if self.chosen is None else entry_key(self.chosen)
         today, size = local_today(), self.scrollable_content_region
-        look = Look(readable_colours(self.app.theme_variables), self._appliance.name_keys, today)
+        app = self._appliance
+        look = Look(readable_colours(app.theme_variables), app.name_keys, today, app.name_of, app.title_of)
         heading = page_heading(self.page, today, size.width)
         layout = arrange(heading, start_sections(self.page), size.width, size.height, look)
         self.entries, self.lines, self.columns = layout.entries, layout.lines, layout.columns

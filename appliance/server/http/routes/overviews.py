@@ -1,5 +1,5 @@
-"""/v1/attachments, /v1/stats, /v1/on-this-day, /v1/start-page, /v1/timeline and /v1/tags: what there is, without a
-query."""
+"""/v1/attachments, /v1/stats, /v1/on-this-day, /v1/day, /v1/start-page, /v1/timeline and /v1/tags: what there is,
+without a query."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from appliance.types import (
     AttachmentKind,
     Contained,
     Role,
+    SessionDay,
     StartPage,
     Statistics,
     StatisticsUnit,
@@ -44,6 +45,13 @@ class OnThisDayAnswer:
     """What was said on a day of earlier years, by session."""
 
     days: tuple[Anniversary, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DayAnswer:
+    """What was said on a day, by session, in the order of their first messages."""
+
+    sessions: tuple[SessionDay, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +169,31 @@ def on_this_day(
             day, user_id=caller.resolve_user(user_id), namespace=caller.resolve_namespace(namespace), limit=limit
         )
     return json_response(OnThisDayAnswer(tuple(found)))
+
+
+@router.get("/v1/day", response_model=DayAnswer, responses=problem_responses(409))
+def day(
+    caller: Reader,
+    day: Annotated[str, Query(pattern=r"^\d{4}-\d\d-\d\d$", description="The day.", examples=["2026-03-05"])],
+    user_id: User = None,
+    namespace: str | None = None,
+    source: Sources = [],  # noqa: B006
+    author: Authors = [],  # noqa: B006
+    tag: Tags = [],  # noqa: B006
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Most messages of a session.")] = 50,
+) -> Response:
+    """What was said on a day, by session."""
+    with usage_error_as_conflict():
+        found = caller.memory.day(
+            day,
+            user_id=caller.resolve_user(user_id),
+            namespace=caller.resolve_namespace(namespace),
+            sources=source or None,
+            authors=author or None,
+            tags=tag or None,
+            limit=limit,
+        )
+    return json_response(DayAnswer(tuple(found)))
 
 
 @router.get("/v1/start-page", response_model=StartPage, responses=problem_responses(409))
