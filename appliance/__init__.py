@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from appliance.async_client import AsyncAppliance, AsyncSession
     from appliance.backups import Backups
     from appliance.client import Appliance
     from appliance.errors import (
@@ -148,6 +149,7 @@ __version__ = "0.1.0"
 _LAZY_EXPORTS = {
     name: module
     for module, names in {
+        "async_client": "AsyncAppliance AsyncSession",
         "backups": "Backups",
         "client": "Appliance",
         "settings": "Settings",
@@ -189,6 +191,8 @@ __all__ = [
     "ArchiveReport",
     "ArchiveStatus",
     "ArchivedMessage",
+    "AsyncAppliance",
+    "AsyncSession",
     "Attachment",
     "AttachmentPage",
     "Attachments",

@@ -263,6 +263,10 @@ class WatchSettings(Section, frozen=True):
     """Seconds between two complete scans, because the system's file events can get lost."""
 
 
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
+_ORIGIN = re.compile(r"null|[A-Za-z][A-Za-z0-9+.-]*://[^/\s?#@*]+")
+
+
 class ServerSettings(Section, frozen=True):
     """What ``appliance serve`` listens on, and how much it accepts at once."""
 
@@ -276,6 +280,27 @@ class ServerSettings(Section, frozen=True):
     """Largest uploaded export in bytes."""
     rate: Annotated[float, Meta(ge=0.0)] = 100.0
     """Requests per second for each token, twice as many in a burst; 0 sets no limit."""
+    connections: Annotated[int, Meta(ge=1)] = 512
+    """Most TCP connections at once; beyond it, those that wait for a request are closed for new ones."""
+    connections_per_peer: Annotated[int, Meta(ge=1)] = 256
+    """Most of them from one address."""
+    hosts: tuple[str, ...] = ()
+    """Names under which other programs may call the server, besides localhost: "host.docker.internal" for containers,
+    the name of a reverse proxy; with a port ("memory.example:443") only at this one."""
+    origins: tuple[str, ...] = ()
+    """Web pages, extensions and webviews that may call it with a token: "https://chat.example", "app://obsidian.md",
+    "chrome-extension://ID"."""
+
+    def __post_init__(self) -> None:
+        for host in self.hosts:
+            if not _HOST.fullmatch(host):
+                raise ValueError(f'server.hosts must be names such as "host.docker.internal", not "{host}"')
+        for origin in self.origins:
+            if not _ORIGIN.fullmatch(origin):
+                hint = "without a path, as a browser sends it in the header Origin"
+                raise ValueError(
+                    f'server.origins must be origins such as "https://chat.example", not "{origin}" ({hint})'
+                )
 
 
 class ProxySettings(Section, frozen=True):
@@ -283,8 +308,18 @@ class ProxySettings(Section, frozen=True):
 
     budget: Annotated[int, Meta(ge=0)] = 2000
     """Tokens of memory added to a request that names no budget; 0 adds none."""
+    role: Literal["user", "system", "developer"] = "user"
+    """Where memories are put: before the words of the latest message of the user, or into a message with the role of
+    the client's instructions, which models obey."""
     timeout: Annotated[float, Meta(gt=0.0, le=86_400.0)] = 600.0
     """Seconds without output from the model after which a request fails; a small machine takes minutes."""
+    user_headers: tuple[str, ...] = ("X-Memory-User", "X-OpenWebUI-User-Id")
+    """The headers that name the user, with a token that was created with --any-user. The first one that is sent
+    counts."""
+    session_headers: tuple[str, ...] = ("X-OpenWebUI-Chat-Id",)
+    """The headers that name the conversation, after X-Memory-Session."""
+    task_headers: tuple[str, ...] = ("X-Memory-Task",)
+    """The headers that name a task of the front end, such as a title; "none" means that a person speaks."""
 
 
 class SecretSettings(Section, frozen=True):

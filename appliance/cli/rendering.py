@@ -63,8 +63,14 @@ def _rows(hit: Hit) -> Iterator[list[str]]:
         return [rank, score, id, hit.session_id, time, hit.source.format, at.who, f"{title}: {text}"]
 
     yield from (row("-", "-", turn, turn.id, turn.text) for turn in hit.before)
-    yield row(str(hit.rank), f"{hit.score:.2f}", hit, hit.message_id, hit.snippet)
+    times = f" ({_times_text(hit)})" if hit.folded else ""
+    yield row(str(hit.rank), f"{hit.score:.2f}", hit, hit.message_id, hit.snippet + times)
     yield from (row("-", "-", turn, turn.id, turn.text) for turn in hit.after)
+
+
+def _times_text(hit: Hit) -> str:
+    """How many messages a hit stands for, itself and those that say the same."""
+    return f"×{hit.folded + 1:,}"
 
 
 def _turn_line(turn: Message) -> str:
@@ -81,8 +87,8 @@ def _heading(hit: Hit) -> Text:
     text.append(output.one_line(hit.session_title or hit.external_session_id), style="bold cyan")
     author, time = output.one_line(hit.who), output.time_of(hit)
     details = [author, time, hit.source.format, hit.message_id]
-    if duplicates := hit.why.get("variants"):
-        details.append(f"and {output.plural(len(duplicates), 'duplicate')}")
+    if hit.folded:
+        details.append(_times_text(hit))
     if hit.tier == "archived":
         details.append("archived")
     text.append("  " + " · ".join(details), style="dim")

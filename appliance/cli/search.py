@@ -24,7 +24,7 @@ def search(
     limit: options.Limit = None,
     offset: Annotated[int, option("--offset", "N", "Skip this many hits: go on behind them.", min=0)] = 0,
     everything: Annotated[
-        bool, flag("--all", "Every hit: the best ones, then all other messages with the words.")
+        bool, flag("--all", "Every hit: the best ones, then all other messages with the words, copies too.")
     ] = False,
     sort: Annotated[
         str, typer.Option("--sort", metavar="score|time", help="Best first, or all with the words, newest first.")
@@ -85,6 +85,8 @@ def search(
     The query may hold filters: author:ana, with:ben, source:slack, role:tool, has:image, tag:trip, since:2024-03,
     until:2024, user:ana. With filters alone, all messages that pass them are listed, the newest first.
 
+    A hit with ×5 stands for five messages that say the same. --all, --sort time, --csv and filters alone list each.
+
     \b
     Examples:
       appliance search "when does the lease end"
@@ -140,6 +142,7 @@ def search(
                 profile=profile,
                 without=without,
                 per_session=per_session,
+                variants=True if everything or as_csv else None,
                 include_archived=include_archived,
                 why_not=why_not,
                 generation=generation,

@@ -40,6 +40,9 @@ def new(
     user: Annotated[str, typer.Option("--user", metavar="U", help="The user whose memory it opens.")],
     namespace: Annotated[str, option("--namespace", "N", "The namespace that it opens.")] = "",
     read_only: Annotated[bool, flag("--read-only", "Allow reading only.")] = False,
+    any_user: Annotated[
+        bool, flag("--any-user", "For a front end of several users: chats name their user in a header.")
+    ] = False,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -49,11 +52,12 @@ def new(
     Examples:
       appliance tokens new kitchen --user ana
       appliance tokens new wall --user ana --namespace house --read-only
+      appliance tokens new webui --user webui --any-user
     """
     from appliance.server.access import tokens
 
     token, record = tokens.issue(
-        create_home(find_home(home)), name, user_id=user, namespace=namespace, read_only=read_only
+        create_home(find_home(home)), name, user_id=user, namespace=namespace, read_only=read_only, any_user=any_user
     )
     if json:
         output.print_json({"token": token, **_token_document(record)})
@@ -81,7 +85,13 @@ def list_tokens(home: options.Home = None, json: options.Json = False) -> None:
         output.say("No tokens. Create one with 'appliance tokens new NAME --user U'.")
         return
     rows = [
-        (record.name, record.user_id, record.namespace or "-", "read" if record.read_only else "write", record.created)
+        (
+            record.name,
+            f"{record.user_id}{' and others' if record.any_user else ''}",
+            record.namespace or "-",
+            "read" if record.read_only else "write",
+            record.created,
+        )
         for record in found
     ]
     output.print_table(("name", "user", "namespace", "may", "created"), rows)
@@ -113,4 +123,5 @@ def _token_document(record: IssuedToken) -> dict[str, object]:
 
 def _scope_text(record: IssuedToken) -> str:
     where = f" in {record.namespace}" if record.namespace else ""
-    return f"the memory of {record.user_id}{where}{' (read-only)' if record.read_only else ''}"
+    others = ", and in chats that of each user whom a header names," if record.any_user else ""
+    return f"the memory of {record.user_id}{others}{where}{' (read-only)' if record.read_only else ''}"

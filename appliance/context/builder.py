@@ -12,6 +12,7 @@ from typing import Protocol
 
 from appliance import timestamps
 from appliance.context import layers, memory_selection
+from appliance.context.answers import without_reasoning_of_answers
 from appliance.context.materials import ContextMaterial, ContextPlan
 from appliance.context.shares import Shares
 from appliance.errors import NotFound
@@ -150,6 +151,7 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
             found=has_match,
         )
         notes = list(found.notes)
+    material = without_reasoning_of_answers(material)
     if inputs.mask_secrets:
         # Before texts are shortened: a part of a secret is not recognised.
         material = mask_secrets(material)
@@ -173,6 +175,7 @@ def _memory_search(inputs: ContextInputs, scope: Scope, excluded: int, recall: R
         limit=memory_selection.hits_needed(inputs.budget) + excluded,
         profile=inputs.ranking,
         per_session=0,
+        variants=False,
         min_score=recall.min_score or 0,
         user_id=scope.user_id,
         namespace=scope.namespace,

@@ -130,7 +130,7 @@ def _prompt(plan: ContextPlan, pieces: Pieces) -> RenderedPrompt:
     known = "".join(_rendered(layer, ordered[layer], plan) for layer in LAYERS if layer != "recent")
     text = known + _rendered("recent", ordered["recent"], plan)
     messages: list[Mapping[str, str]] = [{"role": "system", "content": known}] if known else []
-    messages += [{"role": piece.role, "content": piece.item.text.rstrip()} for piece in ordered["recent"]]
+    messages += [{"role": piece.role, "content": render.escape_block(piece.item.text)} for piece in ordered["recent"]]
     chat_tokens = sum(plan.count(message["content"]) for message in messages)
     return RenderedPrompt(ordered, text, tuple(messages), plan.count(text), chat_tokens)
 

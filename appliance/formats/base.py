@@ -70,7 +70,9 @@ class Document:
     returns a fresh binary stream, to be used in a ``with`` statement. ``size`` is what the file system or the
     zip states, and a zip may be wrong. ``explicit`` is True for a file that the user named, False for one that was
     found in a folder or a zip: many of those are no chats, which is no error. ``path`` is the file itself,
-    None for a member of a zip. ``notes`` are what was noted when it was found.
+    None for a member of a zip. ``notes`` are what was noted when it was found. ``packed_size`` is the bytes that a
+    member takes in its zip. ``count_messages`` is told how many messages were read of it; it raises ``InputError`` when
+    they are more than the zip can have.
     """
 
     name: str
@@ -80,6 +82,8 @@ class Document:
     path: Path | None = None
     context: DocumentContext = field(default_factory=DocumentContext)
     notes: tuple[InputProblem, ...] = ()
+    packed_size: int | None = None
+    count_messages: Callable[[int], None] = lambda count: None
 
     def told(self, day_first: bool | None) -> Document:
         """Return the document with what the person has told of the order of day and month in its dates."""

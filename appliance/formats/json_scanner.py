@@ -21,7 +21,7 @@ KeyPairs = Sequence[tuple[str, str]]
 # A record that grows longer than this may have lost its end: the scanner looks for another record's beginning in it.
 _RESYNC_THRESHOLD_BYTES = 16 << 20
 # No conversation is this long; reading further would only fill the memory.
-_MAX_RECORD_BYTES = 256 << 20
+MAX_RECORD_BYTES = 256 << 20
 
 # The bytes that are looked through for the beginning of the next record.
 _BOUNDARY_SEARCH_BYTES = 1 << 20
@@ -102,12 +102,17 @@ class RecordBytes:
 
 
 class RecordScanner:
-    """Splits a stream of UTF-8 bytes into its top-level records. ``decode_whole`` returns the value of bytes that are
-    one undamaged record, else None."""
+    """Splits a stream of UTF-8 bytes into its top-level records of up to ``max_record_bytes``. ``decode_whole`` returns
+    the value of bytes that are one undamaged record, else None."""
 
     def __init__(
-        self, stream: ByteReader, first_keys: KeyPairs = (), decode_whole: Callable[[bytes], Any] = lambda data: None
+        self,
+        stream: ByteReader,
+        first_keys: KeyPairs = (),
+        decode_whole: Callable[[bytes], Any] = lambda data: None,
+        max_record_bytes: int = MAX_RECORD_BYTES,
     ) -> None:
+        self._max_record_bytes = max_record_bytes
         self._stream = stream
         self._decode_whole = decode_whole
         self._first_key: bytes | None = None
@@ -186,7 +191,7 @@ class RecordScanner:
             # A value at the end of the buffer may continue beyond it.
             if match is not None and end < len(self._buffer):
                 return self._take_record(max(end, self._position + 1), stray=end == self._position)
-            if len(self._buffer) - self._start > _MAX_RECORD_BYTES or not self._fill_buffer():
+            if len(self._buffer) - self._start > self._max_record_bytes or not self._fill_buffer():
                 return self._take_record(end, ended=match is not None, stray=end == self._position)
 
     def lookahead(self) -> bytes:
@@ -265,7 +270,7 @@ class RecordScanner:
                 buffered = len(self._buffer) - self._start
                 if buffered > suspicious:
                     suspicious *= 2
-                    if buffered > _MAX_RECORD_BYTES or self._has_lost_end():
+                    if buffered > self._max_record_bytes or self._has_lost_end():
                         return self._take_record(len(self._buffer), ended=False)
                 if not self._fill_buffer():
                     return self._take_record(len(self._buffer), ended=False)

@@ -17,12 +17,16 @@ import msgspec
 
 from appliance.formats import text as texts
 from appliance.formats.base import Document
-from appliance.formats.json_scanner import KeyPairs, RecordBytes, RecordScanner, first_key
+from appliance.formats.json_scanner import MAX_RECORD_BYTES, KeyPairs, RecordBytes, RecordScanner, first_key
 from appliance.formats.salvage import MAX_DEPTH, salvage
 from appliance.types import InputProblem
 
 # Salvaging is slow; the rest of a damaged record beyond this is given up.
 _MAX_SALVAGE_BYTES = 32 << 20
+# A record of a zip that is longer, and this many times as long as its file is there, is a zip bomb: decoded, it takes
+# some ten times as much memory.
+_ALWAYS_READ_BYTES = 32 << 20
+_MAX_RECORD_RATIO = 30
 # No message is this long; a file without line ends must not fill the memory.
 _MAX_LINE_BYTES = 64 << 20
 _EXCERPT_CHARACTERS = 40
@@ -64,7 +68,7 @@ def records(
     number = 0
     try:
         with texts.utf8(document) as (stream, raw):
-            scanner = RecordScanner(stream, first_keys, _decode_whole)
+            scanner = RecordScanner(stream, first_keys, _decode_whole, _max_record_bytes(document))
             if within is not None:
                 scanner.enter(within)
             while (piece := scanner.next()) is not None:
@@ -125,7 +129,7 @@ def parts(
     damaged = False
     try:
         with texts.utf8(document) as (stream, raw):
-            scanner = RecordScanner(stream, first_keys)
+            scanner = RecordScanner(stream, first_keys, max_record_bytes=_max_record_bytes(document))
             while (byte := scanner.peek()) is not None:
                 if byte in b"]}":
                     # A closing bracket without its opening one is skipped; it also closes containers that lost theirs.
@@ -336,6 +340,13 @@ def _decode_damaged(
         what = f"what begins here is cut off at the end of the file, after {end:,} byte{'' if end == 1 else 's'}"
     problems.append(InputProblem(where, f"{what}; its undamaged parts were kept"))
     return _sanitize(salvage(text, max_depth), set(), max_depth), problems
+
+
+def _max_record_bytes(document: Document) -> int:
+    """The longest record of a document. In a zip, text takes more than a thirtieth of its size, images nearly all."""
+    if document.packed_size is None:
+        return MAX_RECORD_BYTES
+    return min(MAX_RECORD_BYTES, max(_ALWAYS_READ_BYTES, document.packed_size * _MAX_RECORD_RATIO))
 
 
 def _decode_plain(data: bytes) -> Any:

@@ -12,14 +12,14 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import suppress
 from typing import BinaryIO, cast
 
 import msgspec
 
 from appliance.errors import InputError
-from appliance.ingest import page_frames, pipeline
+from appliance.ingest import page_frames, pipeline, zip_limits
 from appliance.ingest.page_frames import Ended, Failed, Frame, Page, ReadingPlan, Ready
 from appliance.ingest.pages import MessagePage
 from appliance.ingest.pipeline import IngestContext
@@ -41,6 +41,10 @@ def read_pages(detected: DetectedDocument, context: IngestContext) -> Iterator[M
     Raises:
         InputError: The document can't be read any further.
     """
+    return zip_limits.counted(_read_pages(detected, context), detected.document)
+
+
+def _read_pages(detected: DetectedDocument, context: IngestContext) -> Generator[MessagePage]:
     plan = _plan(detected, context) if _is_worthwhile(detected) else None
     if plan is None:
         yield from pipeline.pages_here(detected, context)

@@ -29,6 +29,7 @@ from appliance.formats.base import Document, DocumentContext, Parser
 from appliance.formats.text import CHUNK_BYTES, READ_ERRORS
 from appliance.ingest.litter import litter_reason, path_litter, unfinished_reason
 from appliance.ingest.side_files import SideFiles
+from appliance.ingest.zip_limits import ZipLimits
 from appliance.ingest.zip_recovery import ZipDamage, open_zip
 from appliance.paths import DATABASE, LOCK
 from appliance.types import InputProblem
@@ -36,10 +37,6 @@ from appliance.types import InputProblem
 _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
 _ENCRYPTED = 0x1
 _UTF8_NAME = 0x800
-
-# Chats compress to a twentieth of their size, very monotonous ones to a hundredth.
-_MAX_COMPRESSION_RATIO = 250
-_ALWAYS_UNPACKED_BYTES = 64 << 20
 
 MAX_LISTED_FILES = 100_000
 """How many files beside a document can be its attachments; to list so many takes a second."""
@@ -319,16 +316,19 @@ class _ZipContents:
         self._archive, self._path, self._me, self._side_files = archive, path, root.me, root.side_files
         self._cut_off = None if damage is None else damage.cut_off
         self._members = {_member_name(member): member for member in archive.infolist() if not member.is_dir()}
+        self._limits = ZipLimits(path.stat().st_size, self._members.values())
         self._memory: dict[Hashable, object] = {}
 
     def document(self, display_name: str, member: zipfile.ZipInfo) -> Document:
         folder = _parent(_member_name(member))
         is_cut_off = member.header_offset == self._cut_off
-        open_stream = partial(_open_member, self._archive, self._path, member, is_cut_off)
+        open_stream = partial(_open_member, self._archive, self._path, member, is_cut_off, self._limits)
         find, find_all = partial(self._find, display_name, folder), partial(self._find_all, display_name, folder)
         attach = partial(self._side_files.attach, document=display_name)
         context = DocumentContext(find, self._me, partial(self._names, folder), self._memory, find_all, attach)
-        return Document(display_name, member.file_size, open_stream, explicit=False, context=context)
+        size, packed = member.file_size, member.compress_size
+        document = Document(display_name, size, open_stream, explicit=False, context=context, packed_size=packed)
+        return replace(document, count_messages=self._limits.take_messages)
 
     def _names(self, folder: str) -> Sequence[str]:
         prefix = f"{folder}/" if folder else ""
@@ -375,12 +375,12 @@ class _ZipMember(RawIOBase):
     """A zip member that compares its checksum after returning the last byte, not before, and raises an error when it
     unpacks to the size of a zip bomb."""
 
-    def __init__(self, stream: IO[bytes], member: zipfile.ZipInfo, is_cut_off: bool) -> None:
+    def __init__(self, stream: IO[bytes], member: zipfile.ZipInfo, is_cut_off: bool, limits: ZipLimits) -> None:
         self._stream = stream
         self._is_cut_off = is_cut_off
         self._expected = member.CRC
         self._crc = 0
-        self._bytes_left = max(_ALWAYS_UNPACKED_BYTES, member.compress_size * _MAX_COMPRESSION_RATIO)
+        self._member, self._limits, self._count = member, limits, 0
         # zipfile would discard everything that is read together with the last byte.
         if hasattr(stream, "_expected_crc"):
             stream._expected_crc = None
@@ -395,22 +395,24 @@ class _ZipMember(RawIOBase):
             raise zipfile.BadZipFile("the zip is cut off within this file")
         if not data and self._crc != self._expected:
             raise zipfile.BadZipFile("wrong checksum (CRC): the zip is damaged")
-        self._bytes_left -= len(data)
-        if self._bytes_left < 0:
-            raise zipfile.BadZipFile(f"unpacks to over {_MAX_COMPRESSION_RATIO} times its size, as no chat does")
+        self._count += len(data)
+        self._limits.note_unpacked(self._member, self._count)
         self._crc = zlib.crc32(data, self._crc)
         view[: len(data)] = data
         return len(data)
 
 
 @contextmanager
-def _open_member(archive: zipfile.ZipFile, path: Path, member: zipfile.ZipInfo, is_cut_off: bool) -> Iterator[BinaryIO]:
+def _open_member(
+    archive: zipfile.ZipFile, path: Path, member: zipfile.ZipInfo, is_cut_off: bool, limits: ZipLimits
+) -> Iterator[BinaryIO]:
     """Opens a member from the open zip while that is being listed, and from a newly opened one later."""
     with ExitStack() as opened:
         if archive.fp is None:
             archive, _ = opened.enter_context(open_zip(path))
         stream = opened.enter_context(archive.open(member))
-        yield cast(BinaryIO, opened.enter_context(BufferedReader(_ZipMember(stream, member, is_cut_off), CHUNK_BYTES)))
+        unpacked = _ZipMember(stream, member, is_cut_off, limits)
+        yield cast(BinaryIO, opened.enter_context(BufferedReader(unpacked, CHUNK_BYTES)))
 
 
 def _member_name(member: zipfile.ZipInfo) -> str:

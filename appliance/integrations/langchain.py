@@ -99,10 +99,12 @@ class ApplianceRetriever(BaseRetriever):
     until: str | None = None
     min_score: float | None = 0.0
 
-    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
         hits = self.memory.masked().search(
             query,
-            limit=self.k,
+            limit=self.k if k is None else k,
             mode=self.mode,
             profile=self.profile,
             user_id=self.user_id,

@@ -5,18 +5,20 @@
     store.search(("users",), query="what does Ana eat?")
 
 A LangGraph namespace is a session, and an item is a message in it: a search reads the message's text, and its metadata
-has the value. All these sessions are in one namespace of the memory, apart from conversations.
+has the value. An item with a time to live has a session of its own, which expires. All these sessions are in one
+namespace of the memory, apart from conversations; tags of the sessions say which namespaces they are in.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from appliance.errors import UsageError
+from appliance.errors import NotFound, UsageError
 from appliance.integrations import missing_extra_message, turns
 
 try:
@@ -31,6 +33,7 @@ try:
         Result,
         SearchItem,
         SearchOp,
+        TTLConfig,
         get_text_at_path,
         validate_op_namespace,
     )
@@ -59,13 +62,24 @@ class ApplianceStore(BaseStore):
     """Items of a LangGraph program, stored in the memory and found by meaning.
 
     A put of an existing key updates it. A deleted item is no longer found; its text stays, like the earlier revision of
-    an edited message, until it is erased. There is no time to live.
+    an edited message, until it is erased. An item with a time to live is removed when it has expired or is deleted.
     """
 
-    __slots__ = ("_memory", "_namespace", "_user")
+    __slots__ = ("_memory", "_namespace", "_user", "ttl_config")
 
-    def __init__(self, memory: Appliance, *, user_id: str | None = None, namespace: str = METADATA_KEY) -> None:
-        """``user_id`` defaults to the configured user. Items of other users and namespaces are not visible.
+    supports_ttl = True
+
+    def __init__(
+        self,
+        memory: Appliance,
+        *,
+        user_id: str | None = None,
+        namespace: str = METADATA_KEY,
+        ttl: TTLConfig | None = None,
+    ) -> None:
+        """``user_id`` defaults to the configured user. Items of other users and namespaces are not visible. ``ttl`` has
+        the time to live of items that set none, and whether a read begins it anew. The memory sweeps by itself, and
+        never returns what has expired.
 
         Raises:
             UsageError: The namespace is empty; conversations have the empty one.
@@ -75,19 +89,21 @@ class ApplianceStore(BaseStore):
         self._memory = memory
         self._namespace = namespace
         self._user = memory.settings.user if user_id is None else user_id
+        self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Carry out operations. Reads see the state before all puts; of several puts of a key the last one counts.
 
         Raises:
             InvalidNamespaceError: A label is empty or contains a period.
-            UsageError: A value contains what JSON can't represent; nothing was stored.
+            UsageError: A value contains what JSON can't represent, or a time to live is below 0; nothing was stored.
         """
         done, puts, results = list(ops), dict[tuple[NamespacePath, str], PutOp](), list[Result]()
         for op in done:
             validate_op_namespace(op)
             if isinstance(op, PutOp) and op.value is not None:
                 turns.check_json_value(dict(op.value), f"The value of {op.key!r}")
+                _seconds(op.ttl)
         for op in done:
             match op:
                 case GetOp():
@@ -110,53 +126,86 @@ class ApplianceStore(BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def _get(self, op: GetOp) -> Item | None:
-        turn = self._turn(op.namespace, op.key)
-        return None if turn is None else Item(**_fields(turn))
+        turn = self._latest(op.namespace, op.key)
+        if turn is None:
+            return None
+        if op.refresh_ttl:
+            self._refresh([turn])
+        return Item(**_fields(turn))
 
     def _put(self, op: PutOp) -> None:
-        old = self._turn(op.namespace, op.key)
+        stored = self._stored(op.namespace, op.key)
         if op.value is None:
-            if old is not None:
-                turns.withdraw(self._session(op.namespace), old)
+            self._remove(op.namespace, stored)
             return
         now = datetime.now(UTC).isoformat()
+        ttl = _seconds(op.ttl)
         form = {
             "namespace": list(op.namespace),
             "key": op.key,
             "value": dict(op.value),
-            "created_at": now if old is None else _stored_form(old)["created_at"],
+            "created_at": _stored_form(stored[-1])["created_at"] if stored else now,
             "updated_at": now,
+            **({"ttl": ttl} if ttl else {}),
         }
         text = _text(op)
         hidden_field = {"hidden": True} if op.index is False or not text.strip() else {}
-        self._session(op.namespace).add(
+        session = self._session(op.namespace, op.key if ttl else None, ttl)
+        session.add(
             "assistant",
             text if text.strip() else turns.PLACEHOLDER_TEXT,
             external_id=f"{METADATA_KEY}:{op.key}",
             metadata={METADATA_KEY: form, **hidden_field},
         )
+        self._remove(op.namespace, [turn for turn in stored if turn.session_id != session.id])
+
+    def _remove(self, path: NamespacePath, stored: Iterable[Message]) -> None:
+        for turn in stored:
+            if "ttl" in _stored_form(turn):
+                self._memory.sessions.get(turn.session_id).delete()
+            else:
+                turns.withdraw(self._session(path), turn)
+
+    def _refresh(self, found: Iterable[Message]) -> None:
+        """Begin the time to live of items anew."""
+        for turn in found:
+            if ttl := _stored_form(turn).get("ttl"):
+                try:
+                    self._memory.sessions.get(turn.session_id).set_ttl(ttl)
+                except NotFound:  # it has expired since it was read
+                    continue
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
+        sessions = self._sessions(op.namespace_prefix)
+        latest: dict[tuple[NamespacePath, str], Message] = {}
+        for turn in (turn for session in sessions for turn in self._turns(session)):
+            place = (tuple(_stored_form(turn)["namespace"]), _key(turn))
+            if place not in latest or _updated(latest[place]) < _updated(turn):
+                latest[place] = turn
         matching = {
-            turn.id: turn
-            for session in self._sessions(op.namespace_prefix)
-            for turn in self._turns(session)
-            if _matches_filter(_stored_form(turn)["value"], op.filter)
+            turn.id: turn for turn in latest.values() if _matches_filter(_stored_form(turn)["value"], op.filter)
         }
-        scores = self._scores(op, {turn.session_id for turn in matching.values()}) if op.query else {}
+        within = [session for session in sessions if session.id in {turn.session_id for turn in matching.values()}]
+        scores = self._scores(op, within) if op.query else {}
         best = sorted((id for id in matching if id in scores), key=lambda id: -scores[id])
-        ids = [*best, *(id for id in matching if id not in scores)]
-        return [
-            SearchItem(**_fields(matching[id]), score=scores.get(id)) for id in ids[op.offset : op.offset + op.limit]
-        ]
+        ids = [*best, *(id for id in matching if id not in scores)][op.offset : op.offset + op.limit]
+        if op.refresh_ttl:
+            self._refresh(matching[id] for id in ids)
+        return [SearchItem(**_fields(matching[id]), score=scores.get(id)) for id in ids]
 
-    def _scores(self, op: SearchOp, sessions: set[str]) -> dict[str, float]:
+    def _scores(self, op: SearchOp, sessions: list[SessionInfo]) -> dict[str, float]:
         """The score of each message that a search finds, by id; folded variants get the score of their hit."""
         scores: dict[str, float] = {}
-        for session in sorted(sessions) if len(sessions) <= MAX_SESSION_SEARCHES else [None]:
+        tags = None
+        if len(sessions) > MAX_SESSION_SEARCHES and op.namespace_prefix:
+            tags = [_tag(op.namespace_prefix)]
+            for info in sessions:  # those of earlier versions have no tags
+                if tags[0] not in info.tags:
+                    self._memory.sessions.get(info.id).tag(_tags(_namespace_path(info)))
+        for session in [info.id for info in sessions] if len(sessions) <= MAX_SESSION_SEARCHES else [None]:
             hits = self._memory.search(
                 op.query or "", limit=SEARCH_LIMIT, user_id=self._user, namespace=self._namespace, session_id=session,
-                profile="items", min_score=0,
+                tags=tags, profile="items", min_score=0,
             )  # fmt: skip
             for hit in hits:
                 for id in (hit.message_id, *hit.why.get("variants", ())):
@@ -182,28 +231,68 @@ class ApplianceStore(BaseStore):
             info for info in infos if METADATA_KEY in info.metadata and _namespace_path(info)[: len(prefix)] == prefix
         ]
 
-    def _session(self, path: NamespacePath) -> Session:
+    def _session(self, path: NamespacePath, key: str | None = None, ttl: int = 0) -> Session:
+        """The session of a namespace, or of an item with a time to live of ``ttl`` seconds."""
         # Labels may have any length, so a digest of them identifies the session.
-        name = hashlib.blake2b("\x1f".join(path).encode(), digest_size=16).hexdigest()
-        return self._memory.sessions.create(
+        name = _digest(path if key is None else (*path, "", key))
+        session = self._memory.sessions.create(
             external_id=f"{METADATA_KEY}:{name}",
-            title=" / ".join(path),
+            title=" / ".join(path if key is None else (*path, key)),
             user_id=self._user,
             namespace=self._namespace,
             metadata={METADATA_KEY: list(path)},
+            ttl=ttl,
             options={"independent": True},
         )
+        if key is not None:
+            session.tag(_tags(path))
+        return session
 
-    def _turn(self, path: NamespacePath, key: str) -> Message | None:
-        for info in self._sessions(path, exactly=True):
-            for turn in self._turns(info):
-                if _key(turn) == key:
-                    return turn
-        return None
+    def _latest(self, path: NamespacePath, key: str) -> Message | None:
+        stored = self._stored(path, key)
+        return stored[-1] if stored else None
+
+    def _stored(self, path: NamespacePath, key: str) -> list[Message]:
+        """The item of a key, the latest last: there are two if the program ended while its time to live changed."""
+        sessions = self._sessions(path, exactly=True)
+        return sorted((turn for info in sessions for turn in self._turns(info) if _key(turn) == key), key=_updated)
 
     def _turns(self, info: SessionInfo) -> list[Message]:
-        messages = self._memory.sessions.messages(info.id)
+        try:
+            messages = self._memory.sessions.messages(info.id)
+        except NotFound:  # it has expired since it was listed
+            return []
         return [turn for turn in messages if METADATA_KEY in turn.metadata and not turn.metadata.get("deleted")]
+
+
+def _digest(labels: Iterable[str]) -> str:
+    return hashlib.blake2b("\x1f".join(labels).encode(), digest_size=16).hexdigest()
+
+
+def _tag(prefix: NamespacePath) -> str:
+    """The tag of the sessions whose namespaces begin with ``prefix``."""
+    return f"{METADATA_KEY}:{_digest(prefix)}"
+
+
+def _tags(path: NamespacePath) -> list[str]:
+    return [_tag(path[:length]) for length in range(1, len(path) + 1)]
+
+
+def _seconds(minutes: float | None) -> int:
+    """A time to live in whole seconds, at least one; 0 for ever.
+
+    Raises:
+        UsageError: It is below 0 or not finite.
+    """
+    if minutes is None:
+        return 0
+    if not 0 <= minutes < math.inf:
+        raise UsageError(f"A time to live can't be {minutes} minutes.", hint="Use a number of minutes, or None.")
+    return max(1, math.ceil(minutes * 60))
+
+
+def _updated(turn: Message) -> str:
+    return str(_stored_form(turn)["updated_at"])
 
 
 def _namespace_path(info: SessionInfo) -> NamespacePath:

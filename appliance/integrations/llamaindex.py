@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from appliance.errors import UsageError
 from appliance.integrations import missing_extra_message, turns
 from appliance.types import Role
 
@@ -47,7 +48,7 @@ class ApplianceMemoryBlock(BaseMemoryBlock[str]):
         return await asyncio.to_thread(self._context, queries, session_id or self.session_id) if queries else ""
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        forms = [turns.check_json_value(message.model_dump(mode="json"), "The message") for message in messages]
+        forms = [message_form(message) for message in messages]
         await asyncio.to_thread(self._put, messages, forms)
 
     def _context(self, queries: list[str], name: str) -> str:
@@ -60,3 +61,18 @@ class ApplianceMemoryBlock(BaseMemoryBlock[str]):
             session = turns.open_conversation(self.memory, str(name), self.user_id, self.namespace)
             role: Role = ROLES.get(message.role.value, "tool")
             turns.add_turn(session, role, message.content or "", {METADATA_KEY: form})
+
+
+def message_form(message: ChatMessage) -> Any:
+    """A message in a form that JSON can hold.
+
+    Raises:
+        UsageError: It would change when it is read back.
+    """
+    form = turns.check_json_value(message.model_dump(mode="json"), "The message")
+    if ChatMessage.model_validate(form) != message:
+        raise UsageError(
+            "The message would change when it is read back.",
+            hint="Use values that JSON can express: lists, not tuples.",
+        )
+    return form

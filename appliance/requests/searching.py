@@ -33,6 +33,9 @@ class SearchRequest(Request[Hits]):
         profile: The scoring profile, by name; by default the setting ``search.profile``.
         without: Legs of the search that do not run, out of ``retrieval.weights.LEGS``.
         per_session: The most hits of one session; 0 for no limit.
+        variants: Whether messages that say the same as a better hit by the same author are hits of their own. By
+            default they are folded under it in a ranking, and hits of their own where all messages are listed: sorted
+            by time, or without words.
         user_id: Whose memory is searched; by default the configured user's.
         namespace: The namespace within that memory.
         agent_id: Only sessions in which this agent takes part.
@@ -76,6 +79,7 @@ class SearchRequest(Request[Hits]):
     profile: str | None = None
     without: Collection[str] | None = None
     per_session: int | None = None
+    variants: bool | None = None
     user_id: str | None = None
     namespace: str = ""
     agent_id: str | None = None

@@ -18,7 +18,8 @@ _FIELDS = {
 }  # fmt: skip
 """The filters that may be given several times."""
 
-_TOKEN = re.compile(rf'(?:^|(?<=\s))({"|".join(FILTER_NAMES)}):("[^"]*"|\S+)(?=\s|$)')
+_TOKEN = re.compile(rf'(?:^|(?<=\s))({"|".join(FILTER_NAMES)}):("[^"]*"(?=\s|$)|"[^"]*$|[^\s"]\S*)')
+"""A filter; a value in quotation marks goes on to the end of the text where the second one is missing."""
 
 _YEAR_OR_MONTH = re.compile(r"(?!0000)\d{4}(?:-(?:0[1-9]|1[0-2]))?")
 

@@ -19,13 +19,16 @@ class DiverseSelection:
     left_out: Mapping[int, str]
 
 
-def diversify(candidates: Candidates, ranking: Ranking, per_session: int | None) -> DiverseSelection:
-    """Select messages in the order of the ranking, with variants of a better message folded under it.
+def diversify(
+    candidates: Candidates, ranking: Ranking, per_session: int | None, *, folds: bool = True
+) -> DiverseSelection:
+    """Select messages in the order of the ranking.
 
     Args:
         candidates: The candidates.
         ranking: Their ranking.
         per_session: The most hits of one session; None for no limit.
+        folds: Whether variants of a better message are folded under it.
     """
     rows: list[int] = []
     left_out: dict[int, str] = {}
@@ -35,12 +38,12 @@ def diversify(candidates: Candidates, ranking: Ranking, per_session: int | None)
     for row in ranking.order.tolist():
         # The same words by two people are two statements.
         group = (candidates.duplicate_groups.get(keys[row], keys[row]), candidates.authors[row])
-        if group in best:
+        if folds and group in best:
             left_out[row] = f"It says the same as {message_id(keys[best[group]])}."
         elif per_session is not None and sessions[session_keys[row]] >= per_session:
             left_out[row] = f"Its session has {per_session} better {'hit' if per_session == 1 else 'hits'} already."
         else:
-            best[group] = row
+            best.setdefault(group, row)
             sessions[session_keys[row]] += 1
             rows.append(row)
     return DiverseSelection(rows, left_out)

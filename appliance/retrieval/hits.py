@@ -52,6 +52,7 @@ def build_hits(found: RankedSearch, listed: Sequence[Listed], first_rank: int) -
                 time=whole.time,
                 corrected=whole.corrected,
                 document=document_page(whole.metadata) if '"document"' in message.metadata else None,
+                folded=len(why["variants"]) if found.parsed.query.folds else 0,
             )
         )
     return hits

@@ -161,11 +161,11 @@ def _matches(found: RankedSearch, sort: HitOrder | None) -> Iterator[WordMatch]:
 def _distinct(
     matches: Iterable[WordMatch], shown: set[tuple[int, str | None]], sessions: Counter[int], found: RankedSearch
 ) -> Iterator[int]:
-    """The messages of matches without variants by the same author of a message before, and with no more of a session
-    than the query allows: ``diversify`` for any number of them."""
-    per_session = found.parsed.query.per_session
+    """The messages of matches, if the query folds without variants by the same author of a message before, and with no
+    more of a session than the query allows: ``diversify`` for any number of them."""
+    per_session, folds = found.parsed.query.per_session, found.parsed.query.folds
     for match in matches:
-        if match.variants is not None and (match.variants, match.author) in shown:
+        if folds and match.variants is not None and (match.variants, match.author) in shown:
             continue
         if per_session is not None:
             if sessions[match.session] >= per_session:

@@ -117,4 +117,6 @@ def _rank(resources: SearchResources, search_query: SearchQuery) -> RankedSearch
     selection = diversify(candidates, ranking, search_query.per_session)
     with resources.time_stage("confidence"):
         confidence = judge(resources, parsed, candidates, ranking, selection)
+    if not search_query.folds:  # how good the hits are does not depend on it
+        selection = diversify(candidates, ranking, search_query.per_session, folds=False)
     return RankedSearch(resources, parsed, candidates, ranking, selection, confidence, tuple(notes))

@@ -65,7 +65,7 @@ def resolve(
     """
     asked, notes = None if request.authors else filter_values.asked_authors(db, scope, request.query), []
     if asked is not None and by_asked_author:
-        notes.append(f"only messages by {asked.names}, for whose words the question asks")
+        notes.append(f"only messages by {asked.names} were searched, for whose words the question asks")
     elif asked is not None:
         notes.append(f"nothing by {asked.names} matches well: the messages of all were searched")
         asked = None
@@ -82,6 +82,7 @@ def resolve(
     if among is not None:
         kept = among if filters.sessions is None else {*among} & {*filters.sessions}
         filters = replace(filters, sessions=tuple(sorted(kept)))
+    lists_all = not asked.topic if asked is not None else not request.query.strip() and is_narrowed(request)
     return SearchQuery(
         # Who wrote it is certain then, and only the topic is left to be found.
         text=request.query if asked is None or not asked.topic else asked.topic,
@@ -100,7 +101,8 @@ def resolve(
             *notes,
         ),
         by_question=asked is not None,
-        lists_all=not asked.topic if asked is not None else not request.query.strip() and is_narrowed(request),
+        folds=not (lists_all or request.sort == "time") if request.variants is None else not request.variants,
+        lists_all=lists_all,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import functools
 import logging
 import os
 import signal
@@ -25,6 +26,15 @@ from appliance.errors import ApplianceError, HomeLocked, UsageError
 from appliance.server import logs
 from appliance.server.access.grants import Service
 from appliance.server.access.tokens import owner_token
+from appliance.server.connections import (
+    ACCEPTED_AT_ONCE,
+    WAITING_CONNECTIONS,
+    ConnectionLimits,
+    ConnectionTable,
+    LimitedProtocol,
+    fitting_limits,
+    raise_descriptor_limit,
+)
 from appliance.server.http.app import create_app
 from appliance.server.sockets import ListeningSockets, is_loopback, listen, pass_sockets_on_exec
 from appliance.server.systemd import notify, notify_reloading, watchdog_interval
@@ -118,9 +128,14 @@ class _Server(uvicorn.Server):
 
     def __init__(self, service: Service, sockets: ListeningSockets) -> None:
         self._app = create_app(service)
+        settings = service.settings
+        limits = ConnectionLimits(total=settings.connections, per_peer=settings.connections_per_peer)
+        table = ConnectionTable(fitting_limits(limits, raise_descriptor_limit()))
         super().__init__(
             uvicorn.Config(
                 logs.RequestLogMiddleware(self._app),
+                http=functools.partial(LimitedProtocol, table),  # type: ignore[arg-type]
+                backlog=ACCEPTED_AT_ONCE,
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -148,6 +163,7 @@ class _Server(uvicorn.Server):
         while not self.started and not server_task.done():
             await asyncio.sleep(0.01)
         if self.started:
+            self._sockets.tcp.listen(WAITING_CONNECTIONS)  # asyncio makes it as short as what it accepts at once
             _log.info("serving", extra={"about": {"version": __version__, "pid": os.getpid()}})
             notify("READY=1", f"MAINPID={os.getpid()}")
             on_ready()

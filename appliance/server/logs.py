@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import sys
 import time
 import traceback
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -20,6 +22,7 @@ from typing import Any
 
 from appliance.errors import ApplianceError
 from appliance.paths import FILE_MODE, FOLDER_MODE
+from appliance.server.access.grants import ANONYMOUS
 
 MAX_FILE_BYTES = 2_000_000
 FILE_COUNT = 5
@@ -27,6 +30,14 @@ FILE_COUNT = 5
 
 MAX_BUG_FRAMES = 12
 """Frames of a bug's traceback that are logged, the last ones."""
+
+REPEAT_SECONDS = 1.0
+"""How often a line is logged that clients without a token can cause."""
+
+OFTEN_REPEATED = ("asyncio", "uvicorn.error", "appliance.connections", "appliance.requests")
+"""The loggers of such lines; of requests, only those without a token."""
+
+MAX_REMEMBERED_LINES = 1000
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -52,6 +63,9 @@ def daemon_log(folder: Path) -> Iterator[None]:
     for handler in handlers:
         handler.setFormatter(_JsonLinesFormatter())
         root.addHandler(handler)
+    repeats = RepeatFilter()
+    for name in OFTEN_REPEATED:
+        logging.getLogger(name).addFilter(repeats)
     root.setLevel(logging.WARNING)
     logging.getLogger("appliance").setLevel(logging.INFO)
     try:
@@ -60,6 +74,35 @@ def daemon_log(folder: Path) -> Iterator[None]:
         for handler in handlers:
             root.removeHandler(handler)
             handler.close()
+        for name in OFTEN_REPEATED:
+            logging.getLogger(name).removeFilter(repeats)
+
+
+class RepeatFilter(logging.Filter):
+    """Passes a line once a second. The next one says how many like it were left out.
+
+    Everything that a client without a token can cause is logged through it, so that it can't fill the log.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._passed_at: dict[str, float] = {}
+        self._left_out: Counter[str] = Counter()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.name == _log.name and not getattr(record, "stranger", ""):
+            return True
+        line, now = f"{record.name} {record.getMessage()} {getattr(record, 'stranger', '')}", self._clock()
+        if now - self._passed_at.get(line, -math.inf) < REPEAT_SECONDS:
+            self._left_out[line] += 1
+            return False
+        if len(self._passed_at) >= MAX_REMEMBERED_LINES:
+            self._passed_at.clear()
+        self._passed_at[line] = now
+        if left_out := self._left_out.pop(line, 0):
+            record.about = {**getattr(record, "about", {}), "left_out": left_out}
+        return True
 
 
 def describe_error(error: BaseException) -> dict[str, Any]:
@@ -96,7 +139,9 @@ class RequestLogMiddleware:
             milliseconds = round((time.perf_counter() - started) * 1000, 1)
             level = logging.WARNING if status >= 500 else logging.INFO
             about = {"method": scope["method"], "route": route, "status": status, "ms": milliseconds}
-            _log.log(level, "request", extra={"about": about})
+            has_token = scope.get("state", {}).get("grant", ANONYMOUS) is not ANONYMOUS
+            stranger = "" if has_token else f"{route} {status}"
+            _log.log(level, "request", extra={"about": about, "stranger": stranger})
 
 
 class _PrivateRotatingHandler(RotatingFileHandler):

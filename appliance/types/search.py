@@ -82,7 +82,8 @@ class Hit:
     ``why["variants"]`` the variants of the message. ``before`` and ``after`` are the turns around it, as many as were
     asked for. ``time`` says whose time ``timestamp`` is: the message's own, or its conversation's. ``corrected`` is
     when the person corrected the text (ISO 8601). ``document`` is set if the message is a page of an attached document,
-    whose author and time are those of the message that carries it."""
+    whose author and time are those of the message that carries it. ``folded`` is the number of its variants by the
+    same author that are no hits of their own; the hit stands for them too."""
 
     rank: int
     score: float
@@ -104,6 +105,7 @@ class Hit:
     time: TimeOf = "message"
     corrected: str | None = None
     document: DocumentPage | None = None
+    folded: int = 0
 
     @property
     def who(self) -> str:

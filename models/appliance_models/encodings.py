@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -87,6 +88,11 @@ class TokenCounter:
         Linear in practice: 100,000 times the same character takes about 50 ms. Lone surrogates count as U+FFFD.
         """
         return len(self._encoding.encode_ordinary(replace_surrogates(text)))
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of tokens; bytes that are no UTF-8 become U+FFFD. Raises KeyError or OverflowError for tokens that
+        the encoding does not have."""
+        return self._encoding.decode([*tokens], errors="replace")
 
 
 def encoding_for(model_or_encoding: str = DEFAULT_ENCODING) -> TokenCounter:

@@ -15,6 +15,7 @@ from tests.bench import (
     contexts,
     copies,
     embedding,
+    hostile,
     ingest,
     large,
     material,
@@ -37,6 +38,7 @@ ALL = (
     "contexts",
     "copies",
     "embedding",
+    "hostile",
     "ingest",
     "mcp_start",
     "parsing",
@@ -91,6 +93,20 @@ def test_contexts_in_short(tmp_path: Path) -> None:
     assert found["chunks"] > 300 and found["tokens"]["most"] <= 1_000
     assert found["context_beyond_search_ms"]["calls"] == found["search_for_context_ms"]["calls"] == 6
     assert found["where"]["layers.build"]["ms_a_context"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.enable_socket
+@pytest.mark.allow_hosts(["127.0.0.1"])
+@pytest.mark.skipif(sys.platform != "linux", reason="counts descriptors in /proc")
+def test_hostile_in_short(tmp_path: Path) -> None:
+    """Every search is answered, or the run ends; how fast, only a quiet machine says."""
+    found = hostile.run(hostile.small_home(tmp_path, 100), 1_400, 1.0, ("slow_body", "half_open"))
+    for kind in ("slow_body", "half_open"):
+        beside = found["beside"][kind]
+        assert beside["one_connection_ms"]["calls"] and beside["new_connections_ms"]["calls"]
+        assert beside["descriptors"] < 512
+        assert beside["log_lines_a_second"] < 20
 
 
 @pytest.mark.slow

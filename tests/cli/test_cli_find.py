@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from appliance.cli import hit_pages
 HIT_KEYS = [
     "rank", "score", "message_id", "external_id", "session_id", "external_session_id", "session_title", "role",
     "author", "timestamp", "text", "snippet", "source", "tier", "why", "before",
-    "after", "time", "corrected", "document",
+    "after", "time", "corrected", "document", "folded",
 ]  # fmt: skip
 CONTEXT_KEYS = ["query", "budget", "tokens", "encoding", "layers", "messages", "text", "dropped", "notes", "found"]
 
@@ -73,6 +74,24 @@ def test_search_prints_csv_with_whole_texts(run: Run, kept: Path) -> None:
     assert run("search", "x", "--all", "-k", "3").exit_code == 2
     explained = run("search", "the blue one", "--csv", "--why-not", "m1").stdout
     assert len(list(csv.DictReader(io.StringIO(explained)))) == len(found)
+
+
+@pytest.mark.slow
+def test_equal_messages_are_one_row_of_a_ranking_and_each_a_row_of_a_list(run: Run, tmp_path: Path) -> None:
+    export = tmp_path / "chat.jsonl"
+    answers = ["Ok, will do", "The plumber comes at nine", "Ok, will do", "ok,  will do", "Ok, will do"]
+    export.write_text("".join(json.dumps({"session_id": "c", "author": "Timo", "role": "user", "content": text,
+                                          "timestamp": f"2024-05-0{day}T10:00:00Z"}) + "\n"
+                              for day, text in enumerate(answers, 1)), encoding="utf-8")  # fmt: skip
+    assert run("ingest", str(export)).exit_code == 0
+    ranked = run("search", "will do")
+    (row,) = [line for line in ranked.stdout.splitlines() if "will do" in line]
+    assert row.endswith("(×4)")
+    assert sorted(hit["folded"] for hit in document(run("search", "will do", "--json"))["hits"]) in ([3], [0, 3])
+    listed = run("search", "author:Timo")
+    assert len(listed.stdout.splitlines()) == 5 and "5 hits" in listed.stderr and "×" not in listed.stdout
+    for arguments in (["--all"], ["--csv"], ["--sort", "time"]):
+        assert run("search", "will do", *arguments).stdout.lower().count("will do") == 4, arguments
 
 
 def test_search_shows_the_turns_around_a_hit(run: Run, kept: Path) -> None:

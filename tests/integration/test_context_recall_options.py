@@ -12,6 +12,8 @@ import pytest
 from appliance import Appliance, Context
 from appliance.context import render
 from appliance.errors import UsageError
+from appliance.requests import ContextRequest, recall_options
+from appliance.requests.recall_options import RecallOptions
 
 SAID = [
     "We explain the rules of the harbour to every new member of the rowing club",
@@ -105,8 +107,11 @@ def test_the_settings_decide_last(home: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value"), [("recall_limit", -1), ("recall_limit", 2.5), ("min_score", 1.5), ("min_score", "high")]
 )
-def test_what_is_no_limit_and_no_score_is_refused(memory: Appliance, name: str, value: object) -> None:
+def test_what_is_no_limit_and_no_score_is_refused(name: str, value: object) -> None:
     with pytest.raises(UsageError):
-        memory.context("the ferry", **{name: value})  # type: ignore[arg-type]
+        recall_options.check(name, value)
+    call = ContextRequest("the ferry", **{name: value})  # type: ignore[arg-type]
     with pytest.raises(UsageError):
-        memory.sessions.create(options={name: value})
+        recall_options.resolve(call, {}, RecallOptions())
+    stored = recall_options.resolve(ContextRequest("the ferry"), {name: value}, RecallOptions())
+    assert stored == RecallOptions(), "what an earlier version let a session keep"

@@ -128,13 +128,25 @@ def test_filters_phrases_and_the_bound_of_a_session_hold_to_the_last_page(chats:
     assert chats.search("heron", limit=1, per_session=3, count=True).total == len(bounded)
 
 
-def test_copies_are_folded_on_every_page(own: Appliance, tmp_path: Path) -> None:
-    copies = [record(5_000 + n, "The heron eats the same fish as ever.", f"copies{n}") for n in range(150)]
+def test_a_ranking_folds_copies_and_a_list_does_not(own: Appliance, tmp_path: Path) -> None:
+    copies = [record(5_000 + n, "The heron eats the same fish as ever.", "copies") for n in range(150)]
     ingest(own, tmp_path, copies)
-    for sort in ("score", "time"):
-        found = own.search("heron", limit=100_000, sort=sort)  # type: ignore[arg-type]
+    for arguments in ({}, {"sort": "time", "variants": False}):
+        found = own.search("heron", limit=100_000, **arguments)
         (shown,) = [hit for hit in found if "same fish" in hit.text]
-        assert len(shown.why["variants"]) == 149 and len(with_word(found)) == COUNT + 1
+        assert shown.folded == len(shown.why["variants"]) == 149 and len(with_word(found)) == COUNT + 1
+    for query, arguments in (
+        ("heron", {"variants": True}),
+        ("heron", {"sort": "time"}),
+        ("", {"session_id": "copies"}),
+    ):
+        listed = own.search(query, limit=100_000, **arguments)
+        shown_ones = [hit for hit in listed if "same fish" in hit.text]
+        assert len(shown_ones) == len({hit.message_id for hit in shown_ones}) == 150
+        assert {hit.folded for hit in shown_ones} == {0}
+        assert listed.total == len(listed) == own.search(query, limit=1, count=True, **arguments).total
+    best = own.search("heron eats fish").hits[0]
+    assert own.search("heron eats fish", variants=True).hits[0].score == best.score
 
 
 def test_what_is_archived_or_waits_is_listed_too(own: Appliance, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from langgraph.store.memory import InMemoryStore
 from appliance import Appliance
 from appliance.errors import UsageError
 from appliance.integrations.langgraph import ApplianceStore
+from tests.integrations.store_notes import NOTES
 
 ITEMS: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
     (("users", "ana"), "food", {"text": "Ana likes noodles", "rank": 1, "tags": ["a", "b"]}),
@@ -204,8 +205,9 @@ def test_what_cannot_be_is_refused(memory: Appliance) -> None:
         store.put(("a",), "x", {"pair": (1, 2)})
     with pytest.raises(UsageError, match="can't be stored"):
         store.put(("a",), "x", {"it": object()})
-    with pytest.raises(NotImplementedError, match="TTL"):
-        store.put(("a",), "x", {"text": "one"}, ttl=5)
+    for minutes in (-1, float("nan"), float("inf")):
+        with pytest.raises(UsageError, match="time to live"):
+            store.put(("a",), "x", {"text": "one"}, ttl=minutes)
     with pytest.raises(InvalidNamespaceError):
         store.batch([PutOp(("a.b",), "x", {"text": "one"})])
     store.put(("a",), "x", {"text": "one"})
@@ -247,40 +249,6 @@ def test_no_item_is_found_by_the_words_of_another(memory: Appliance) -> None:
         assert (features["window"] > 0) == (text == "a zany zebra Xerxes")
 
 
-NOTES = [
-    ("Ana is allergic to peanuts", "which food must Ana avoid?"),
-    ("The wifi password of the cabin is on the fridge", "how do I get online at the cabin?"),
-    ("Ben's birthday is on 4 May", "when was Ben born?"),
-    ("The car needs new brakes by autumn", "what has to be repaired on the vehicle?"),
-    ("Clara plays the cello in an orchestra", "which instrument does Clara play?"),
-    ("The dentist appointment is on Tuesday at nine", "when do I see the dentist?"),
-    ("Deploy the service with make release", "how is the program published?"),
-    ("Our landlord is called Mr Okafor", "who owns the flat?"),
-    ("The garden shed key hangs behind the door", "where can I find the key for the shed?"),
-    ("Dad takes pills against high blood pressure", "which medicine does my father need?"),
-    ("The favourite colour of Emma is turquoise", "what colour does Emma like best?"),
-    ("Frank moved to Lisbon last winter", "where does Frank live?"),
-    ("The hamster eats sunflower seeds and carrots", "what do we feed the hamster?"),
-    ("Greta works as a pilot for a cargo airline", "what is Greta's job?"),
-    ("The printer uses cartridge type 305", "which ink does the printer need?"),
-    ("Henry supports the football club of Bremen", "which team does Henry cheer for?"),
-    ("The passport expires in March 2027", "until when is my passport valid?"),
-    ("Ida is learning Japanese with an app", "which language does Ida study?"),
-    ("The neighbours' dog barks every morning at six", "what wakes me up early?"),
-    ("Jonas broke his arm while skiing", "what happened to Jonas in the snow?"),
-    ("The heating contract costs 95 euros a month", "how much do we pay for warmth?"),
-    ("Karla prefers window seats on trains", "where does Karla want to sit when she travels?"),
-    ("The cat is called Minka", "what is the name of our pet?"),
-    ("Leo collects stamps from Scandinavia", "what is Leo's hobby?"),
-    ("The rent is due on the first of the month", "when must I pay the landlord?"),
-    ("Mia is vegetarian since her studies", "does Mia eat meat?"),
-    ("The recycling is picked up every second Friday", "when is the waste collected?"),
-    ("Nora married Paul in Vienna", "who is the husband of Nora?"),
-    ("The tax number is in the blue folder", "where is my tax number written down?"),
-    ("Oskar wants a telescope for Christmas", "which present should Oskar get?"),
-]
-
-
 @pytest.mark.slow
 def test_what_answers_comes_first_among_items(home: Path) -> None:
     with Appliance.open(home, worker=False) as memory:
@@ -289,4 +257,6 @@ def test_what_answers_comes_first_among_items(home: Path) -> None:
             store.put(("notes",), str(number), {"text": text})
         memory.embed_pending()
         first = [store.search(("notes",), query=question)[0].key for _, question in NOTES]
-    assert sum(key == str(number) for number, key in enumerate(first)) >= 28  # 20 with the words of the neighbours
+    assert sum(key == str(number) for number, key in enumerate(first)) == len(
+        NOTES
+    )  # 20 with the words of the neighbours

@@ -11,8 +11,11 @@ pytestmark = pytest.mark.slow
 
 ADAPTERS = {
     "langchain": ("langchain_core", "langchain"),
+    "langchain_documents": ("langchain_core", "langchain"),
     "langgraph": ("langgraph", "langgraph"),
+    "langgraph_checkpoints": ("langgraph", "langgraph"),
     "llamaindex": ("llama_index", "llamaindex"),
+    "llamaindex_chat": ("llama_index", "llamaindex"),
     "openai_agents": ("agents", "openai-agents"),
 }
 

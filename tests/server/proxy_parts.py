@@ -18,7 +18,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from appliance import Appliance
+from appliance.context import render
 from appliance.server.access.grants import OWNER, Grant, Service
+from appliance.server.openai_proxy import models
 from appliance.server.openai_proxy.route import router
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
@@ -30,6 +32,7 @@ TOKENS = {
     "ben": Grant("ben", "ben", ""),
     "work": Grant("work", "ana", "work"),
     "reader": Grant("reader", "ana", "", read_only=True),
+    "webui": Grant("webui", "webui", "", any_user=True),
 }
 
 Answer = Callable[[dict[str, Any]], "str | Response"]
@@ -46,9 +49,16 @@ class Model:
     heads: list[dict[str, str]] = field(default_factory=list)
     gate: threading.Event = field(default_factory=threading.Event)
 
-    def system(self, at: int = -1) -> str:
-        """All system messages of a request."""
-        return "\n".join(one["content"] for one in self.asked[at]["messages"] if one["role"] == "system")
+    def told(self, at: int = -1) -> str:
+        """The memories that a request was given."""
+        return told(self.asked[at])
+
+
+def told(body: dict[str, Any]) -> str:
+    """The memories that a request has before the words of the user's latest message."""
+    texts = [one["content"] for one in body["messages"] if one["role"] == "user" and isinstance(one["content"], str)]
+    memories, mark, _ = (texts or [""])[-1].partition(render.MESSAGE)
+    return memories if mark else ""
 
 
 @contextmanager
@@ -87,6 +97,39 @@ def event(delta: dict[str, Any], finish: str | None = None) -> bytes:
     return b"data: " + json.dumps(body).encode() + b"\n\n"
 
 
+def response(id: str, text: str, status: str = "completed") -> dict[str, Any]:
+    """An answer of the Responses API."""
+    part = {"type": "output_text", "text": text, "annotations": []}
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "The otter, Sepp."}]}
+    said = {"type": "message", "id": "msg_1", "role": "assistant", "status": status, "content": [part]}
+    return {
+        "id": id,
+        "object": "response",
+        "created_at": 1,
+        "model": "tiny",
+        "status": status,
+        "output": [thought, said],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+    }
+
+
+def response_events(id: str, text: str) -> list[bytes]:
+    """The same as a stream."""
+    begun = {**response(id, "", "in_progress"), "output": []}
+    place = {"item_id": "msg_1", "output_index": 1, "content_index": 0, "logprobs": []}
+    said: list[dict[str, Any]] = [{"type": "response.created", "response": begun}]
+    said += [
+        {"type": "response.output_text.delta", "delta": word, **place} for word in text.replace(" ", " \n").split("\n")
+    ]
+    said += [{"type": "response.completed", "response": response(id, text)}]
+    return [
+        f"event: {one['type']}\ndata: {json.dumps({**one, 'sequence_number': at})}\n\n".encode()
+        for at, one in enumerate(said)
+    ]
+
+
 def events(text: str) -> list[bytes]:
     """An answer as a stream: a word a piece."""
     words = [event({"role": "assistant", "content": ""})]
@@ -122,10 +165,31 @@ def model(answer: Answer) -> Iterator[Model]:
             return StreamingResponse(pieces(said), media_type="text/event-stream")
         return JSONResponse(message(said), headers={"x-request-id": "r1"})
 
+    @app.post("/v1/responses")
+    async def respond(request: Request) -> Response:
+        served.bodies.append(await request.body())
+        served.asked.append(json.loads(served.bodies[-1]))
+        said = answer(served.asked[-1])
+        if isinstance(said, Response):
+            return said
+        id = f"resp_{len(served.asked)}"
+        if served.asked[-1].get("stream"):
+            return StreamingResponse(iter(response_events(id, said)), media_type="text/event-stream")
+        return JSONResponse(response(id, said))
+
+    @app.post("/v1/completions")
+    async def complete_text(request: Request) -> Response:
+        served.asked.append(json.loads(await request.body()))
+        choice = {"index": 0, "text": answer(served.asked[-1]), "finish_reason": "stop", "logprobs": None}
+        return JSONResponse(
+            {"id": "t1", "object": "text_completion", "created": 1, "model": "tiny", "choices": [choice]}
+        )
+
     @app.get("/v1/models")
-    async def models(request: Request) -> Response:
+    async def list_models(request: Request) -> Response:
         served.heads.append(dict(request.headers))
-        return JSONResponse({"object": "list", "data": [{"id": "tiny", "object": "model"}]})
+        listed = [{"id": name, "object": "model", "created": 1, "owned_by": "us"} for name in ("tiny", "hub/large:7b")]
+        return JSONResponse({"object": "list", "data": listed})
 
     with running(app) as url:
         served.base_url = url + "/v1"
@@ -197,6 +261,7 @@ def proxy(home: Path, base_url: str, settings: str = "") -> Iterator[Proxy]:
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         app = FastAPI()
         app.include_router(router)
+        app.include_router(models.router)
         app.add_middleware(Guard)
         app.state.service = Service(memory, engine_of(memory), memory.home, memory.settings.server)
         with running(app) as url:

@@ -22,6 +22,8 @@ from appliance.server.access.grants import OWNER, Grant
 from appliance.server.access.middleware import RateLimiter
 from appliance.server.http import app as served
 from appliance.server.http.problems import TooManyRequests
+from appliance.server.openai_proxy.errors import PATHS
+from appliance.settings import ServerSettings
 from tests.http_calls import application, bearer, calling, given, owner, running
 from tests.waits import PATIENCE
 
@@ -58,6 +60,8 @@ def test_without_a_token_nothing_is_told(memory: Appliance, client: TestClient) 
                 answer = stranger.request(method, path.replace("{id}", "m1"))
                 if path in ("/health/live", "/health/ready"):
                     assert answer.json() == {"status": "ok"}
+                elif path.startswith(PATHS):
+                    assert answer.status_code == 401 and answer.json()["error"]["code"] == "invalid_api_key"
                 else:
                     problem(answer, 401, "Unauthorized")
                     assert answer.headers["www-authenticate"] == "Bearer"
@@ -155,6 +159,63 @@ def test_a_preflight_is_refused(client: TestClient) -> None:
     assert client.options("/v1/search", headers=asked).status_code == 403
 
 
+@pytest.mark.parametrize(
+    ("listed", "host"),
+    [
+        ("host.docker.internal", "host.docker.internal:7707"),
+        ("Memory.Example", "memory.example"),
+        ("memory.example:443", "memory.example:443"),
+        ("10.0.0.7", "10.0.0.7:7707"),
+    ],
+)
+def test_a_listed_host_is_served(memory: Appliance, listed: str, host: str) -> None:
+    with calling(application(memory, hosts=(listed,)), owner(memory)) as client:
+        assert client.get("/v1/status", headers={"Host": host}).status_code == 200
+        assert client.get("/v1/status", headers={"Host": "127.0.0.1"}).status_code == 200
+        for other in ("evil.example", f"x.{host}", f"{listed}.evil.example", "10.0.0.8", "memory.example:8443x"):
+            assert client.get("/v1/status", headers={"Host": other}).status_code in (400, 403)
+
+
+def test_a_host_that_is_listed_with_a_port_is_served_at_this_one(memory: Appliance) -> None:
+    with calling(application(memory, hosts=("memory.example:443",)), owner(memory)) as client:
+        problem(client.get("/v1/status", headers={"Host": "memory.example:7707"}), 403, "Forbidden")
+
+
+@pytest.mark.parametrize("origin", ["app://obsidian.md", "chrome-extension://abcdefgh", "https://chat.example:8443"])
+def test_a_page_of_a_listed_origin_may_call_and_read_the_answer(memory: Appliance, origin: str) -> None:
+    with calling(application(memory, origins=("http://x.example", origin)), owner(memory)) as client:
+        asked = {
+            "Origin": origin,
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization,content-type",
+            "Access-Control-Request-Private-Network": "true",
+            "Authorization": "",
+        }
+        preflight = client.options("/v1/search", headers=asked)
+        assert preflight.status_code == 204 and not preflight.content
+        assert preflight.headers["access-control-allow-origin"] == origin
+        assert preflight.headers["access-control-allow-headers"] == "authorization,content-type"
+        assert "POST" in preflight.headers["access-control-allow-methods"]
+        assert preflight.headers["access-control-allow-private-network"] == "true"
+        answer = client.post("/v1/search", json={"query": "stairs"}, headers={"Origin": origin})
+        assert answer.status_code == 200 and answer.headers["access-control-allow-origin"] == origin
+        assert "Origin" in answer.headers["vary"]
+        stranger = client.post("/v1/search", json={"query": "x"}, headers={"Origin": origin, "Authorization": ""})
+        problem(stranger, 401, "Unauthorized")
+        assert stranger.headers["access-control-allow-origin"] == origin  # so that the page can read why
+        for other in (f"{origin}.evil.example", "https://evil.example", "null"):
+            refused = client.post("/v1/search", json={"query": "x"}, headers={"Origin": other})
+            problem(refused, 403, "Forbidden")
+            assert "access-control-allow-origin" not in refused.headers
+
+
+@pytest.mark.parametrize("settings", [{"hosts": ("http://a.example",)}, {"hosts": ("*",)}, {"hosts": ("",)},
+    {"origins": ("chat.example",)}, {"origins": ("*",)}, {"origins": ("https://chat.example/",)}])  # fmt: skip
+def test_what_is_no_host_or_origin_is_refused_in_the_settings(settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f'server.{next(iter(settings))} must be .*, not "'):
+        ServerSettings(**settings)
+
+
 # --- how much -------------------------------------------------------------------------------------------------
 
 
@@ -180,6 +241,13 @@ def test_too_many_requests_are_told_when_to_come_again(memory: Appliance) -> Non
         problem(answer, 429, "TooMany")
         assert answer.headers["retry-after"] == "2"
         assert client.get("/health/live").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/search", "/v1/context", "/v1/summaries/search"])
+def test_a_query_is_no_document(client: TestClient, path: str) -> None:
+    found = problem(client.post(path, json={"query": "a " * 4097}), 422, "UsageError")
+    assert found["errors"][0]["where"] == "body.query"
+    assert client.post(path, json={"query": "a " * 4096}).status_code == 200
 
 
 def test_a_body_that_says_it_is_too_large_is_not_read(memory: Appliance) -> None:

@@ -14,8 +14,9 @@ import openai
 import pytest
 from starlette.responses import JSONResponse, Response
 
+from appliance.context import render
 from appliance.server.openai_proxy import threads as threads_module
-from tests.server.proxy_parts import Proxy, event, message, model, proxy
+from tests.server.proxy_parts import Proxy, event, message, model, proxy, told
 from tests.waits import until
 
 pytestmark = pytest.mark.usefixtures("socket_enabled")
@@ -30,8 +31,8 @@ def counting() -> Any:
 
 
 def echo(body: dict[str, Any]) -> str:
-    """A model that always says the same to the same."""
-    return f"You said: {body['messages'][-1]['content']}"
+    """A model that always says the same to the same, whatever it was told."""
+    return f"You said: {body['messages'][-1]['content'].removeprefix(told(body) + render.MESSAGE)}"
 
 
 def say(there: Proxy, turns: Turns, text: str, **more: str) -> str:
@@ -71,7 +72,7 @@ def test_a_conversation_goes_on_where_answers_come_back_trimmed_and_without_thou
         one = there.chat(("user", "Hello")).headers["x-memory-session"]
         two = there.chat(("user", "Hello "), ("assistant", "Hello  Ana."), ("user", "Bye"))
         assert two.headers["x-memory-session"] == one
-        assert texts(there, one) == ["Hello", said, "Bye", said]
+        assert texts(there, one) == ["Hello", "Hello  Ana.", "Bye", "Hello  Ana."]
 
 
 def test_two_conversations_that_begin_alike_are_two(home: Path) -> None:

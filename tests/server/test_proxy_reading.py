@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import anyio
 import pytest
 from fastapi import FastAPI
 
+from appliance.context import render
 from appliance.errors import UsageError
 from appliance.server.openai_proxy import turns as chat
-from appliance.server.openai_proxy.route import router
+from appliance.server.openai_proxy.route import PassThroughStream, router
 from tests.server.proxy_parts import event, events, message
 
 
@@ -127,9 +129,20 @@ def test_turns_of_every_kind() -> None:
 def test_what_is_known_stands_behind_the_clients_own_instructions() -> None:
     for roles, place in ((["user"], 0), (["system", "user"], 1), (["system", "developer", "user", "system"], 2)):
         asked = request(*({"role": role, "content": role} for role in roles))
-        sent = json.loads(asked.body("known"))["messages"]
+        sent = json.loads(asked.body("known", "system"))["messages"]
         assert sent.pop(place) == {"role": "system", "content": "known"}
         assert [one["role"] for one in sent] == roles
+        sent = json.loads(asked.body("known\n"))["messages"]
+        assert sent[roles.index("user")]["content"] == f"known\n{render.MESSAGE}user"
+        assert [one["role"] for one in sent] == roles
+
+
+def test_memories_stand_before_the_latest_message_of_the_user_that_has_words_or_parts() -> None:
+    latest = {"role": "user", "content": [{"type": "text", "text": "b"}], "name": "Ana"}
+    asked = request({"role": "user", "content": "a"}, latest, {"role": "assistant", "content": "c"})
+    sent = json.loads(asked.body("known\n"))["messages"]
+    assert sent[0] == {"role": "user", "content": "a"}
+    assert sent[1] == {**latest, "content": [{"type": "text", "text": f"known\n{render.MESSAGE}"}, *latest["content"]]}
 
 
 @pytest.mark.parametrize("text", ["\\ud800", "\\udfff a", "a \\ud83d"])
@@ -142,7 +155,41 @@ def test_the_openapi_document_has_what_is_ours() -> None:
     app = FastAPI()
     app.include_router(router)
     said = app.openapi()["paths"]["/v1/chat/completions"]["post"]
-    assert [one["name"] for one in said["parameters"]] == ["X-Memory", "X-Memory-Session", "X-Memory-Budget"]
+    names = ["X-Memory", "X-Memory-Session", "X-Memory-Budget", "X-Memory-User", "X-Memory-Task"]
+    assert [one["name"] for one in said["parameters"]] == names
     assert said["requestBody"]["required"] and "text/event-stream" in said["responses"]["200"]["content"]
     for status in ("400", "404", "413", "502", "503", "504", "default"):
         assert said["responses"][status]["description"]
+
+
+def test_a_client_that_leaves_at_the_last_piece_does_not_cancel_the_storing() -> None:
+    stored: list[Any] = []
+
+    class Upstream:
+        status = 200
+
+        async def chunks(self) -> Any:
+            for piece in events("Lutz"):
+                yield piece
+
+        async def close(self) -> None: ...
+
+    class Store:
+        async def store(self, said: list[chat.ChatTurn]) -> None:
+            await anyio.lowlevel.checkpoint()  # where a cancelled request ends
+            stored.extend(said)
+
+    async def leave_at_the_end() -> None:
+        async def receive() -> Any:
+            return await anyio.sleep_forever()
+
+        async def send(message: Any) -> None:
+            if b"[DONE]" in message.get("body", b""):
+                tasks.cancel_scope.cancel()
+
+        stream = PassThroughStream(Upstream(), Store(), {}, chat.StreamAssembler(1_000))  # type: ignore[arg-type]
+        async with anyio.create_task_group() as tasks:
+            await stream({"type": "http", "asgi": {"spec_version": "2.4"}}, receive, send)
+
+    anyio.run(leave_at_the_end)
+    assert [turn.text for turn in stored] == ["Lutz"] and not stored[0].cut

@@ -8,8 +8,10 @@ import pytest
 from scenes import words
 from screens import fill, run, shown, type_in, until
 
-from appliance_tui.filters import filter_note
+from appliance.requests.typed_filters import SearchFilters
+from appliance_tui.filters import filter_note, parse_filter
 from appliance_tui.widgets.hits import HitList
+from appliance_tui.widgets.search_line import SearchInput
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,12 @@ def test_what_is_said_about_filters(text: str, note: str) -> None:
     assert filter_note(text) == note
 
 
+def test_a_date_of_several_words_is_a_filter_in_the_picker() -> None:
+    assert [(one.name, one.value) for one in parse_filter("since april 2023")] == [("since", "april 2023")]
+    assert [(one.name, one.value) for one in parse_filter("source:slack")] == [("source", "slack")]
+    assert not parse_filter("source slack and more")
+
+
 @pytest.mark.slow
 def test_a_search_without_a_match_says_so_in_the_middle_with_its_filters(home: Path, tmp_path: Path) -> None:
     home = fill(home, tmp_path)
@@ -43,5 +51,24 @@ def test_a_search_without_a_match_says_so_in_the_middle_with_its_filters(home: P
             await pilot.press("escape", "X")
             await until(pilot, lambda: app.query_one(HitList).hits)
             assert "X clears" not in words(app)
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_a_name_in_quotation_marks_becomes_one_filter_as_it_is_typed(home: Path, tmp_path: Path) -> None:
+    home = fill(home, tmp_path)
+
+    async def body() -> None:
+        async with shown(home, (80, 24)) as (app, pilot):
+            await type_in(pilot, 'author:"Ana" since:2025-04 walnuts')
+            await until(pilot, lambda: app.query_one(HitList).hits)
+            assert app.screen.search_filters == SearchFilters(authors=("Ana",), since="2025-04")  # type: ignore[attr-defined]
+            await until(pilot, lambda: {hit.author for hit in app.query_one(HitList).hits} == {"Ana"})
+            await pilot.press("ctrl+u")
+            await type_in(pilot, 'with:"Ana Lima')
+            assert app.query_one(SearchInput).value == 'with:"Ana Lima'
+            await pilot.press("enter")
+            await until(pilot, lambda: app.screen.search_filters.participants == ("Ana Lima",))  # type: ignore[attr-defined]
 
     run(body)

@@ -14,13 +14,14 @@ from textual.content import Content
 from textual.strip import Strip
 from textual.widgets import Static
 
-from appliance import Appliance
+from appliance import Appliance, Hit, Hits
+from appliance.types import Source
 from appliance_models import HashEmbedder
 from appliance_tui.author_colours import MIN_CONTRAST, contrast, name_keys, readable_colours
 from appliance_tui.screens.conversation import ConversationScreen
 from appliance_tui.screens.explanation import ExplanationScreen
 from appliance_tui.screens.search import SearchScreen
-from appliance_tui.search_results import SearchResults, SearchSpec, group_near, read_page
+from appliance_tui.search_results import ResultPage, SearchResults, SearchSpec, group_near, read_page
 from appliance_tui.themes import THEMES
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.match_highlights import passage_pattern, spans_by_line, words_pattern
@@ -101,7 +102,7 @@ def test_enter_lands_on_the_sentence_and_brackets_go_on(filled: Path) -> None:
             page = app.screen
             await until(pilot, lambda: "Mira Halvorsen" in glowing(page))
             assert "We talked" not in glowing(page) and "lighthouse" in marked(page)
-            await until(pilot, lambda: "1 of 2  n next" in note(app))
+            await until(pilot, lambda: "words 1 of 2  n N" in note(app))
             column = page.transcript.scrollable_content_region.width - 1
             marks = [row for row, strip in enumerate(rows(page)) if strip.text[column] == "━"]
             heights = page.transcript._heights
@@ -286,3 +287,52 @@ def _segment(text: str):  # type: ignore[no-untyped-def]
     from rich.segment import Segment
 
     return Segment(text)
+
+
+def page(ids: str, likely: int) -> ResultPage:
+    """A page of hits of one conversation, with ranks as in ``ids``: "2:10" is the second hit, message 10."""
+    hits = [
+        Hit(rank=int(rank), score=0.5, message_id=f"m{number}", external_id=number, session_id="s1",
+            external_session_id="s", session_title=None, role="user", author="Ana", timestamp=None, text=number,
+            snippet=number, source=Source("jsonl", None), tier="hot", why={}, folded=8 if rank == "1" else 0)
+        for rank, number in (one.split(":") for one in ids.split())
+    ]  # fmt: skip
+    return ResultPage(Hits(tuple(hits), "q", "hybrid", (), 0.0, total=9, likely=likely), {})
+
+
+def test_less_likely_hits_stand_behind_all_likely_ones_however_near() -> None:
+    results = SearchResults(SearchSpec("q", {}))
+    results.add(page("1:10 2:50 3:11 4:51", likely=2))
+    assert [hit.message_id for hit in results.hits] == ["m10", "m50", "m11", "m51"]
+    assert results.last_likely == 1 and not results.followers and results.total_text() == "4 hits (2 likely)"
+    results.position = 2
+    assert results.position_text("m11") == "less likely hit 3 of 4" and results.position_text("m12") == "4 hits"
+    by_time = SearchResults(SearchSpec("q", {}, sort="time"))
+    by_time.add(page("1:10 2:50 3:11", likely=1))
+    assert by_time.last_likely is None and by_time.followers == {"m11"} and by_time.total_text() == "3 hits"
+
+
+@pytest.mark.slow
+def test_a_line_stands_between_likely_hits_and_others_and_a_row_says_how_many_it_stands_for(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled, size=(80, 24)) as (app, pilot):
+            hits = await searched(app, pilot, "halvorsen")
+            results = SearchResults(SearchSpec("q", {}))
+            results.add(page("1:10 2:50", likely=2))
+            hits.show(results)
+            await pilot.pause()
+            drawn = [hits.render_line(row).text.rstrip() for row in range(hits.size.height)]
+            assert "Ana ×9" in drawn[0] and not any("less likely" in line for line in drawn)
+            results.add(page("3:90 4:120", likely=2))
+            hits.extend()
+            await pilot.pause()
+            drawn = [hits.render_line(row).text.rstrip() for row in range(hits.size.height)]
+            assert drawn[4].startswith("── less likely ──") and "Ana" in drawn[5] and "Ana" in drawn[7]
+            hits.highlighted = 1
+            await pilot.pause()
+            assert hits.render_line(3).text.startswith("▌") and hits.render_line(4).text.startswith("──")
+            hits.show(results)
+            await pilot.pause()
+            assert [hits.render_line(row).text.rstrip() for row in range(hits.size.height)][4] == drawn[4]
+
+    run(body)

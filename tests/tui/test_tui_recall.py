@@ -10,10 +10,10 @@ from textual.events import Key
 from textual.widgets import Input, Static
 
 from appliance import Appliance
-from appliance.requests.typed_filters import SearchFilters, extract_filters, since_date, until_date
+from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters, since_date, until_date
 from appliance.types.labels import FEATURE_LABELS
 from appliance_models import HashEmbedder
-from appliance_tui.filters import partial_filter
+from appliance_tui.filters import partial_filter, without_partial_filter
 from appliance_tui.screens.explanation import ExplanationScreen, _score_lines
 from appliance_tui.screens.help import HelpScreen
 from appliance_tui.screens.picker import PickerScreen
@@ -264,6 +264,8 @@ def test_what_lands_while_one_looks_is_found_without_a_key(filled: Path, tmp_pat
         ("source:slack", "source:slack", SearchFilters()),
         ('author:ana author:"Ben Weber" x', "x", SearchFilters(authors=("ana", "Ben Weber"))),
         ('user:"ana maria" role:user x', "x", SearchFilters(user="ana maria", roles=("user",))),
+        ('author:"Ben We', 'author:"Ben We', SearchFilters()),
+        ('author:"Ben Weber"', 'author:"Ben Weber"', SearchFilters()),
         ("with:ben with:mum x", "x", SearchFilters(participants=("ben", "mum"))),
         ("http://a.b:80 c", "http://a.b:80 c", SearchFilters()),
         ("resource:slack x", "resource:slack x", SearchFilters()),
@@ -272,6 +274,17 @@ def test_what_lands_while_one_looks_is_found_without_a_key(filled: Path, tmp_pat
 )
 def test_filters_are_taken_out_of_what_is_typed(text: str, left: str, narrowed: SearchFilters) -> None:
     assert extract_filters(text, SearchFilters()) == (left, narrowed)
+
+
+def test_a_value_in_quotation_marks_is_one_value_at_every_key() -> None:
+    text = 'author:"Ben We" paper'
+    for end in range(len('author:"'), len('author:"Ben We"') + 1):
+        typed = text[:end]
+        assert extract_filters(typed, SearchFilters()) == (typed, SearchFilters()), typed
+        assert partial_filter(typed) == ("author", typed.removeprefix("author:").strip('"'))
+        assert not without_partial_filter(typed)
+    assert extract_filters(text, SearchFilters()) == ("paper", SearchFilters(authors=("Ben We",)))
+    assert extract_filters('x author:"Ben We', SearchFilters(), NO_CURSOR) == ("x ", SearchFilters(authors=("Ben We",)))
 
 
 def test_years_and_months_are_whole() -> None:

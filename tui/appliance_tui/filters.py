@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from appliance.requests.typed_filters import FILTER_NAMES
 from appliance_tui.screens.picker import PickerOption
 
-_PARTIAL = re.compile(rf'(?:^|\s)({"|".join(FILTER_NAMES)}):("?[^\s"]*)$')
+_PARTIAL = re.compile(rf'(?:^|\s)({"|".join(FILTER_NAMES)}):("[^"]*"?|[^\s"]*)$')
 
 _LIKE_A_FILTER = re.compile(r"(?:^|(?<=\s))([A-Za-z]{2,20}):(?!//)(\S?)")
 
@@ -26,7 +26,7 @@ CLOSE_ENOUGH = 0.75
 def partial_filter(text: str) -> tuple[str, str] | None:
     """Name and start of the value of an unfinished filter at the end of a text."""
     match = _PARTIAL.search(text)
-    return (match[1], match[2].lstrip('"')) if match else None
+    return (match[1], match[2].strip('"')) if match else None
 
 
 def without_partial_filter(text: str) -> str:
@@ -53,5 +53,5 @@ def filter_note(text: str) -> str:
 
 def parse_filter(text: str) -> list[PickerOption]:
     """A text that is a filter, as an option: "since 2024-03", "until:2024", "source:slack"."""
-    match = re.fullmatch(rf"({'|'.join(FILTER_NAMES)})[:\s]\s*(\S+)", text.strip())
+    match = re.fullmatch(rf"({'|'.join(FILTER_NAMES)})[:\s]\s*(\S+|(?<=since[:\s]).+|(?<=until[:\s]).+)", text.strip())
     return [PickerOption(match[1], match[2], "as typed")] if match else []

@@ -61,7 +61,8 @@ class SearchResults:
     """The pages that were read, in the order in which they are listed.
 
     ``total`` is the number of all hits, or at least so many; ``followers`` are the ids of hits that are listed under
-    the one before, which they are near; ``position`` is the index of the hit that was opened last.
+    the one before, which they are near; ``position`` is the index of the hit that was opened last; ``likely`` counts
+    the hits that are likely to be what was asked for, which come first, or is None where hits are listed by time.
     """
 
     spec: SearchSpec
@@ -74,6 +75,7 @@ class SearchResults:
     more: bool = False
     found: bool = True
     position: int = 0
+    likely: int | None = None
     _offset: int = 0
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -84,7 +86,10 @@ class SearchResults:
         """Add the next page. A hit that is listed already, because the memory has changed meanwhile, is left out."""
         known = {hit.message_id for hit in self.hits}
         new = [hit for hit in page.hits if hit.message_id not in known]
-        for hit, is_follower in group_near(new):
+        if self.spec.sort == "score":
+            self.likely = max(self.likely or 0, page.hits.likely)
+        likely = [hit for hit in new if self.is_likely(hit)]
+        for hit, is_follower in (*group_near(likely), *group_near([hit for hit in new if not self.is_likely(hit)])):
             self.hits.append(hit)
             if is_follower:
                 self.followers.add(hit.message_id)
@@ -96,6 +101,23 @@ class SearchResults:
         self.more = page.hits.more
         if not self.more and self.hits:
             self.total, self.total_is_exact = self._offset, True
+
+    def is_likely(self, hit: Hit) -> bool:
+        """Whether a hit is likely to be what was asked for."""
+        return self.likely is None or hit.rank <= self.likely
+
+    @property
+    def last_likely(self) -> int | None:
+        """The index of the last likely hit if less likely ones are listed behind it."""
+        first_other = next((index for index, hit in enumerate(self.hits) if not self.is_likely(hit)), 0)
+        return first_other - 1 if first_other else None
+
+    def position_text(self, message_id: str) -> str:
+        """ "hit 2 of 107" for the message of the hit that was opened last, "107 hits" for others."""
+        hit = self.hits[self.position]
+        if hit.message_id != message_id:
+            return f"{self.total:,} hits"
+        return f"{'' if self.is_likely(hit) else 'less likely '}hit {self.position + 1:,} of {self.total:,}"
 
     async def load_more(self, run_query: RunQuery[ResultPage]) -> bool:
         """Read the next page; False if there is none, or another call has read one meanwhile.
@@ -125,13 +147,15 @@ class SearchResults:
             self.total, self.total_is_exact = max(counted.total, len(self)), counted.total_is_exact
 
     def total_text(self) -> str:
-        """ "10 of 558 hits"; "10 of more than 10,000" where they were not counted to the end."""
+        """ "10 of 558 hits (2 likely)"; "10 of more than 10,000" where they were not counted to the end."""
         if not self.hits:
             return "No matches" if self.found or not self.total else "No good match"
+        is_divided = self.likely is not None and self.likely < self.total
+        likely = f" ({self.likely:,} likely)" if is_divided else ""
         if not self.more:
-            return f"{len(self):,} hit{'' if len(self) == 1 else 's'}"
+            return f"{len(self):,} hit{'' if len(self) == 1 else 's'}{likely}"
         at_least = "" if self.total_is_exact else "more than "
-        return f"{len(self):,} of {at_least}{self.total if self.total_is_exact else self.total - 1:,} hits"
+        return f"{len(self):,} of {at_least}{self.total if self.total_is_exact else self.total - 1:,} hits{likely}"
 
 
 def group_near(hits: Sequence[Hit]) -> Iterator[tuple[Hit, bool]]:

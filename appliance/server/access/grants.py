@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The rights of a token. The owner's has no limits; any other has one fixed user and namespace."""
+    """The rights of a token. The owner's has no limits; any other has one fixed user and namespace. With ``any_user``
+    its requests to the chat proxy name the user themselves."""
 
     name: str
     user_id: str | None = None
     namespace: str | None = None
     read_only: bool = False
+    any_user: bool = False
 
     @property
     def is_owner(self) -> bool:
@@ -29,6 +31,9 @@ class Grant:
 
 
 OWNER = Grant("owner")
+
+ANONYMOUS = Grant("nobody", "", "", read_only=True)
+"""The grant of a request that needs no token."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,15 @@ import re
 import secrets
 import time
 from collections.abc import Callable, MutableMapping
+from http import HTTPStatus
 from typing import Any
 
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from appliance.errors import ApplianceError
-from appliance.server.access.grants import OWNER, Grant, is_unix_socket_request, set_grant
+from appliance.server.access.grants import ANONYMOUS, OWNER, Grant, is_unix_socket_request, set_grant
 from appliance.server.access.tokens import Authenticator
 from appliance.server.http import problems
 from appliance.server.http.problems import (
@@ -42,9 +44,6 @@ LOCAL_PREFIX = "/local/"
 BURST_SECONDS = 2.0
 """Seconds' worth of requests that a token may make at once."""
 
-ANONYMOUS = Grant("nobody", "", "", read_only=True)
-"""The grant of a request that needs no token."""
-
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
 _LOOPBACK_NAMES = frozenset({"localhost", "localhost."})
 
@@ -59,6 +58,7 @@ class AccessMiddleware:
         self._settings = settings
         self._authenticator = authenticator
         self._rate_limiter = RateLimiter(settings.rate)
+        self._origins = {origin.lower() for origin in settings.origins}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -69,9 +69,14 @@ class AccessMiddleware:
             return
         headers: Headers = dict(reversed(scope["headers"]))  # of repeated headers, the first counts
         scope[REQUEST_ID_KEY] = request_id = _request_id(headers)
-        answer = _GuardedResponse(send, request_id)
+        origin = self._listed_origin(scope, headers)
+        answer = _GuardedResponse(send, request_id, origin)
         try:
-            await self._app(scope, self._admit_request(scope, headers, receive), answer.send)
+            receive = self._admit_request(scope, headers, receive)
+            if origin and scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
+                await answer.send_unless_started(_preflight_response(headers), scope, receive)
+            else:
+                await self._app(scope, receive, answer.send)
         except ClientDisconnect:
             return  # nothing can be sent any more
         except ApplianceError as error:
@@ -92,12 +97,19 @@ class AccessMiddleware:
         if is_unix_socket_request(scope):
             set_grant(scope, OWNER)  # only the owner can open the socket's file
         else:
-            host = _check_host(headers, scope["server"], self._settings.host)
-            _check_origin(headers, scope["scheme"], host)
-            grant = self._grant(scope["path"], headers)
+            host = _check_host(headers, scope["server"], self._settings)
+            _check_origin(headers, scope["scheme"], host, self._settings)
+            is_preflight = scope["method"] == "OPTIONS" and self._listed_origin(scope, headers)
+            grant = ANONYMOUS if is_preflight else self._grant(scope["path"], headers)
             set_grant(scope, grant)
             self._rate_limiter.check(grant)
         return _limit_body(receive, headers, self._body_limit(scope["path"]))
+
+    def _listed_origin(self, scope: Scope, headers: Headers) -> bytes:
+        """The origin of a web page that ``server.origins`` lists; empty for other requests."""
+        origin = headers.get(b"origin", b"")
+        is_listed = not is_unix_socket_request(scope) and origin.decode("latin-1").lower() in self._origins
+        return origin if is_listed else b""
 
     def _grant(self, path: str, headers: Headers) -> Grant:
         if path in PUBLIC_PATHS:
@@ -151,17 +163,24 @@ class RateLimiter:
 
 
 class _GuardedResponse:
-    """Adds the request's id to the response, and knows whether it has begun."""
+    """Adds the request's id to the response, and for a listed origin that its page may read it (CORS); knows whether
+    the response has begun."""
 
-    def __init__(self, send: Send, request_id: str) -> None:
+    def __init__(self, send: Send, request_id: str, origin: bytes) -> None:
         self._send = send
-        self._id = (b"x-request-id", request_id.encode())
+        self._headers = [(b"x-request-id", request_id.encode())]
+        if origin:
+            exposed = b"x-request-id, retry-after, mcp-session-id"
+            self._headers += [
+                (b"access-control-allow-origin", origin), (b"access-control-expose-headers", exposed),
+                (b"vary", b"Origin"),
+            ]  # fmt: skip
         self._is_started = False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._is_started = True
-            message = {**message, "headers": [*message.get("headers", ()), self._id]}
+            message = {**message, "headers": [*message.get("headers", ()), *self._headers]}
         await self._send(message)
 
     async def send_unless_started(self, response: Any, scope: Scope, receive: Receive) -> None:
@@ -176,9 +195,21 @@ def _request_id(headers: Headers) -> str:
     return client_id.decode() if _REQUEST_ID.fullmatch(client_id) else secrets.token_hex(8)
 
 
-def _check_host(headers: Headers, server: tuple[str, int | None] | None, configured: str) -> str:
+def _preflight_response(headers: Headers) -> Response:
+    """The answer to a browser that asks whether a page of a listed origin may send a request."""
+    allowed = {
+        "Access-Control-Allow-Methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
+        "Access-Control-Allow-Headers": headers.get(b"access-control-request-headers", b"").decode("latin-1"),
+        "Access-Control-Max-Age": "600",
+    }
+    if headers.get(b"access-control-request-private-network") == b"true":
+        allowed["Access-Control-Allow-Private-Network"] = "true"
+    return Response(status_code=HTTPStatus.NO_CONTENT, headers=allowed)
+
+
+def _check_host(headers: Headers, server: tuple[str, int | None] | None, settings: ServerSettings) -> str:
     """The host that the request names, if it is served here. A web page whose name was pointed at this machine (DNS
-    rebinding) sends its own name; an IP address can't be pointed elsewhere.
+    rebinding) sends its own name, which ``server.hosts`` does not list; an IP address can't be pointed elsewhere.
 
     Raises:
         MalformedRequest, Forbidden: The host is missing or not served.
@@ -192,25 +223,28 @@ def _check_host(headers: Headers, server: tuple[str, int | None] | None, configu
     except ValueError:
         is_own = name in _LOOPBACK_NAMES
     else:
-        is_own = address.is_loopback or not _is_loopback(configured)
+        is_own = address.is_loopback or not _is_loopback(settings.host)
     server_port = server[1] if server is not None else None
-    if not is_own and not (name == configured.lower() and port in (None, server_port)):
+    is_own = is_own or (name == settings.host.lower() and port in (None, server_port))
+    if not is_own and not {host, name} & {listed.lower().strip("[]") for listed in settings.hosts}:
         raise Forbidden(
             "This server does not answer for this host.",
-            hint="Use localhost or the address that the server listens on.",
+            hint="Use localhost or the address that the server listens on, or list the host in server.hosts.",
         )
     return host
 
 
-def _check_origin(headers: Headers, scheme: str, host: str) -> None:
+def _check_origin(headers: Headers, scheme: str, host: str, settings: ServerSettings) -> None:
     """
     Raises:
         Forbidden: A web page of another origin sent the request.
     """
-    origin = headers.get(b"origin")
-    if origin is not None and origin.decode("latin-1").lower() != f"{scheme}://{host}":
+    origin = headers.get(b"origin", b"").decode("latin-1").lower()
+    served = {"", f"{scheme}://{host}", *(listed.lower() for listed in settings.origins)}
+    if origin not in served:
         raise Forbidden(
-            "Requests from web pages of another origin are refused.", hint="Use a program, or the same origin."
+            "Requests from web pages of another origin are refused.",
+            hint="Use a program, or list the origin in server.origins.",
         )
 
 

@@ -35,7 +35,8 @@ OWNER_NAME = "owner"
 
 
 class IssuedToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An issued token as it is stored. ``digest`` is the token's SHA-256, ``created`` ISO 8601."""
+    """An issued token as it is stored. ``digest`` is the token's SHA-256, ``created`` ISO 8601. With ``any_user``
+    requests to the chat proxy name the user themselves."""
 
     name: str
     digest: str
@@ -43,10 +44,11 @@ class IssuedToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     namespace: str
     read_only: bool
     created: str
+    any_user: bool = False
 
     @property
     def grant(self) -> Grant:
-        return Grant(self.name, self.user_id, self.namespace, self.read_only)
+        return Grant(self.name, self.user_id, self.namespace, self.read_only, self.any_user)
 
 
 class _TokenFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,7 +104,7 @@ def issued_tokens(home: Home) -> Sequence[IssuedToken]:
 
 
 def issue(
-    home: Home, name: str, *, user_id: str, namespace: str = "", read_only: bool = False
+    home: Home, name: str, *, user_id: str, namespace: str = "", read_only: bool = False, any_user: bool = False
 ) -> tuple[str, IssuedToken]:
     """Issue a token for a user's memory in a namespace.
 
@@ -117,7 +119,7 @@ def issue(
     if not user_id:
         raise UsageError("The user is empty.", hint="A token is for the memory of one user.")
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    record = IssuedToken(name, digest(token), user_id, namespace, read_only, datetime.now(UTC).isoformat())
+    record = IssuedToken(name, digest(token), user_id, namespace, read_only, datetime.now(UTC).isoformat(), any_user)
     with _exclusive_lock(home):
         issued = issued_tokens(home)
         if any(existing.name == name for existing in issued):

@@ -32,7 +32,10 @@ from appliance.server.http.routes import (
     sessions,
     summaries,
 )
+from appliance.server.http.wire import DrainMiddleware, HeadMiddleware
+from appliance.server.openai_proxy import models
 from appliance.server.openai_proxy import route as chat
+from appliance.server.openai_proxy.errors import OpenAIErrorMiddleware
 from appliance.server.rpc import server
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -51,6 +54,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     health.router,
     prometheus.router,
     chat.router,
+    models.router,
 )
 
 QUERY_PATHS = frozenset({"/v1/search", "/v1/context", "/local/requests/search", "/local/requests/context"})
@@ -85,7 +89,10 @@ def create_app(service: Service) -> FastAPI:
     app.include_router(server.router(service))
     app.router.routes.append(Route("/mcp", endpoint=_McpRoute()))  # a Mount would redirect /mcp to /mcp/
     problems.install(app, [route for router in ROUTERS for route in router.routes])
+    app.add_middleware(HeadMiddleware)
     app.add_middleware(AccessMiddleware, settings=service.settings, authenticator=Authenticator(service.home))
+    app.add_middleware(OpenAIErrorMiddleware)
+    app.add_middleware(DrainMiddleware)
     app.add_middleware(QueryPriorityMiddleware, service=service)
     openapi.install(app, service)
     imports.clear_leftovers(service.home)

@@ -31,6 +31,9 @@ MAX_TTL_SECONDS = 100 * 366 * 24 * 60 * 60
 MAX_LIMIT = 1000
 """The most hits, sessions, messages or summaries in one answer."""
 
+MAX_QUERY_CHARACTERS = 8192
+"""Characters of a query; anything longer is a document."""
+
 MAX_NEIGHBOURS = 25
 """The most turns before and after a hit."""
 
@@ -98,6 +101,7 @@ WHOLE_NUMBER = BeforeValidator(_check_whole_number)
 """Accepts whole numbers that JSON writes as 3.0."""
 
 Name = Annotated[str, Field(min_length=1)]
+Query = Annotated[str, Field(max_length=MAX_QUERY_CHARACTERS)]
 
 Tag = Annotated[
     str, Field(max_length=MAX_TAG_CHARACTERS, pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f\s#][^\x00-\x1f\x7f]*$")
@@ -132,7 +136,7 @@ class SearchBody(ScopedBody):
         json_schema_extra={"examples": [{"query": "when does the lease end", "limit": 5, "since": "2026-01-01"}]}
     )
 
-    query: str = Field(description="What to search for.")
+    query: Query = Field(description="What to search for.")
     limit: Limit | None = Field(None, description="The most hits; by default that of the settings.")
     offset: Annotated[int, Field(ge=0), WHOLE_NUMBER] = Field(0, description="How many hits to skip.")
     sort: HitOrder = Field("score", description="Best first, or all messages with the words, newest first.")
@@ -149,6 +153,11 @@ class SearchBody(ScopedBody):
     without: list[Leg] | None = Field(None, description="Legs to leave out.")
     per_session: Annotated[int, Field(ge=0, le=MAX_LIMIT), WHOLE_NUMBER] | None = Field(
         None, description="The most hits of one session; 0 for no limit."
+    )
+    variants: bool | None = Field(
+        None,
+        description="Whether messages that say the same as a better hit by the same author are hits of their own."
+        " By default only where all messages are listed: sorted by time, or without words.",
     )
     agent_id: str | None = Field(None, description="Only sessions with this agent.")
     session_id: str | None = Field(None, description="Only this session, by id or external id.")
@@ -180,7 +189,7 @@ class ContextBody(ScopedBody):
         json_schema_extra={"examples": [{"query": "when is my deadline?", "session_id": "s12", "budget": 2000}]}
     )
 
-    query: str
+    query: Query
     session_id: str | None = Field(None, description="The present conversation.")
     agent_id: str | None = None
     budget: Annotated[int, Field(ge=64, le=10_000_000), WHOLE_NUMBER] | None = Field(
@@ -216,7 +225,7 @@ class SummarySearchBody(ScopedBody):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"query": "what was decided about the boiler"}]})
 
-    query: str
+    query: Query
     limit: Limit = 10
     agent_id: str | None = None
     session_id: str | None = None

@@ -173,7 +173,7 @@ def problem_response(http_problem: HttpProblem, headers: Mapping[str, str] | Non
 def error_response(error: ApplianceError, request_id: str, grant: Grant = OWNER) -> Response:
     headers: dict[str, str] = {}
     if isinstance(error, Unauthorized):
-        headers["WWW-Authenticate"] = "Bearer"
+        headers |= {"WWW-Authenticate": "Bearer", "Connection": "close"}  # strangers keep no connection
     if isinstance(error, TooManyRequests):
         headers["Retry-After"] = str(error.retry_after_seconds)
     if isinstance(error, BodyTooLarge):

@@ -225,7 +225,7 @@ def sessions(access: McpAccess, arguments: schemas.SessionsArguments) -> results
             session_id=info.id, user_id=access.user, namespace=access.namespace, level="session", limit=1
         )
         text = summaries[0].text if summaries else ""
-        end = pagination.find_page_end(text, 0, pagination.PAGE_CHARACTERS - 1_000, str)
+        end = pagination.find_page_end(text, 0, pagination.PAGE_CHARACTERS - 1_000, render.escape)
         more = f" … ({len(text) - end:,} more characters: 'appliance summaries' has all)" if end < len(text) else ""
         return results.SessionsResult(sessions=[session_line(info)], summary=text[:end] + more)
     digest = pagination.query_digest(
@@ -437,7 +437,7 @@ def _hit_line(hit: Hit) -> results.MessageLine:
         time=_time_of(hit),
         title=shorten(hit.session_title or "", TITLE_CHARACTERS),
         score=round(hit.score, 3),
-        alike=len(hit.why.get("variants", ())),
+        alike=hit.folded,
     )
 
 
@@ -466,7 +466,7 @@ def _message_part(message: Message, info: SessionInfo, start: int, limit: int) -
         attachments=names[:MAX_ATTACHMENT_NAMES],
     )
     overhead = max(pagination.json_length(empty_part), len(rendering.render_part(empty_part)))
-    end = pagination.find_page_end(message.text, start, max(limit - overhead, 1), render.escape)
+    end = pagination.find_page_end(message.text, start, max(limit - overhead, 1), render.escape_block)
     return msgspec.structs.replace(empty_part, text=message.text[start:end], end=end)
 
 

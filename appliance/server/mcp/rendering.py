@@ -77,7 +77,7 @@ def render_part(message_part: results.MessagePart) -> str:
     who = render.single_line(message_part.who, render.MAX_NAME_CHARACTERS)
     when = _when(message_part)
     heading = f"[{message_part.id} {who}, {when}, {message_part.session}{title}{range_text}{names}]"
-    return f"{heading}\n{render.escape(message_part.text)}"
+    return f"{heading}\n{render.escape_block(message_part.text)}"
 
 
 def render_span(span: results.TimelineSpan) -> str:
@@ -174,7 +174,7 @@ def render_sessions(result: results.SessionsResult) -> str:
         return _join(["No such session.", _more_text(result.next)])
     if len(result.sessions) == 1 and not result.next:
         id = result.sessions[0].id
-        summary_text = f"Summary: {result.summary}" if result.summary else ""
+        summary_text = f"Summary: {render.escape(result.summary)}" if result.summary else ""
         return _join(
             [render_session(result.sessions[0]), summary_text, f'Read it with memory_timeline session "{id}".']
         )

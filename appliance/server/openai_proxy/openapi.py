@@ -33,27 +33,41 @@ CHAT_RESPONSES: dict[int | str, dict[str, Any]] = {
     413: _response("The request is too large"),
 }
 
-CHAT_OPENAPI_EXTRA: dict[str, Any] = {
-    "parameters": [
-        _header(
-            "X-Memory",
-            "Whether memory is read and written for this request",
-            type="string",
-            enum=["on", "off", "read", "write"],
-        ),
-        _header("X-Memory-Session", "The session's id, or a name of your own", type="string", maxLength=200),
-        _header("X-Memory-Budget", "Tokens of memory to add", type="integer", minimum=0, maximum=999_999_999),
-    ],
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {
-                "schema": {
-                    "type": "object",
-                    "required": ["messages"],
-                    "properties": {"messages": {"type": "array", "items": {"type": "object"}}},
-                }
-            }
-        },
-    },
+_MEMORY_HEADERS = [
+    _header(
+        "X-Memory",
+        "Whether memory is read and written for this request",
+        type="string",
+        enum=["on", "off", "read", "write"],
+    ),
+    _header("X-Memory-Session", "The session's id, or a name of your own", type="string", maxLength=200),
+    _header("X-Memory-Budget", "Tokens of memory to add", type="integer", minimum=0, maximum=999_999_999),
+    _header("X-Memory-User", "The user, with a token for any user", type="string", maxLength=200),
+    _header("X-Memory-Task", 'The task of a front end ("title"); "none" for what a person says', type="string"),
+]
+
+
+def openapi_extra(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
+    """What the document says of a request with memory, whose body has these properties."""
+    return {"parameters": _MEMORY_HEADERS, **plain_extra(properties, *required)}
+
+
+def plain_extra(properties: Mapping[str, Any], *required: str) -> dict[str, Any]:
+    """The same for a request without memory."""
+    schema = {"type": "object", "properties": dict(properties), **({"required": [*required]} if required else {})}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+MODEL_RESPONSES: dict[int | str, dict[str, Any]] = {
+    **MODELS_RESPONSES,
+    200: _response("The model"),
+    404: _response("There is no such model"),
+}
+
+EMBEDDINGS_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: _response("The vectors, in the order of the texts"),
+    400: _response("The request is invalid, or a text is longer than the model can read"),
+    404: _response("There is no such model"),
+    413: _response("The request is too large"),
+    503: _response("The model can't be run"),
 }

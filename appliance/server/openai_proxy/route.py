@@ -1,55 +1,45 @@
-"""``/v1/chat/completions`` as OpenAI has it, with memory: any chat client points here, and the model at
-``llm.base_url`` answers.
+"""``/v1/chat/completions`` and ``/v1/responses`` as OpenAI has them, with memory: any chat client points here, and the
+model at ``llm.base_url`` answers.
 
-``complete`` reads top to bottom: read the request → build the context → store new turns → forward → pass the
-answer through and store it. docs/proxy.md describes the headers.
+``answer_with_memory`` reads top to bottom: read the request → tell a task of the front end → build the context → store
+new turns → forward → pass the answer through and store it. docs/proxy.md describes the headers.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
-from appliance.errors import ApplianceError, EndpointError, NotFound, UsageError
-from appliance.server.openai_proxy import openapi, turns, upstream
-from appliance.server.openai_proxy.threads import BranchPoint, ConversationOwner, ThreadMatcher
+from appliance.errors import ApplianceError, NotFound
+from appliance.server.http.problems import BodyTooLarge
+from appliance.server.openai_proxy import errors, openapi, responses, turns, upstream
+from appliance.server.openai_proxy import options as memory_options
+from appliance.server.openai_proxy.options import MemoryOptions
+from appliance.server.openai_proxy.tasks import TaskShape
+from appliance.server.openai_proxy.threads import BranchPoint, ThreadMatcher
 from appliance.server.openai_proxy.upstream import Upstream
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from appliance.client import Appliance
-    from appliance.server.access.grants import Grant, Service
+    from appliance.server.access.grants import Service
     from appliance.types import Context
 
 MAX_HEADER_IDS = 200
 """Message ids in a header; proxies and clients reject very long headers."""
-
-MAX_BUDGET_DIGITS = 9
-"""Digits of a budget: no model reads a billion tokens."""
 
 MAX_QUERY_CHARACTERS = 4_000
 """Characters of a turn that are searched for. A longer turn contains pasted text, and the question stands before or
 after it."""
 
 router = APIRouter(tags=["chat"])
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryOptions:
-    """A request's use of the memory: whether it reads and writes, the session's name, and the budget in tokens."""
-
-    owner: ConversationOwner
-    reads: bool
-    writes: bool
-    name: str | None
-    budget: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,78 +69,115 @@ class InjectedMemory:
         return {name: _header_text(text) for name, text in values.items() if text}
 
 
-@router.get(
-    "/v1/models", summary="The models of the endpoint that chats are forwarded to", responses=openapi.MODELS_RESPONSES
-)
-async def models(request: Request) -> Response:
-    """As the endpoint lists them."""
-    service: Service = request.app.state.service
-    try:
-        answer = await _upstream(service).get("/models")
-    except ApplianceError as error:
-        return _error_response(error)
-    return Response(answer.body, answer.status, answer.headers)
+class ConversationRequest(Protocol):
+    """What the memory needs of a request, whichever API it belongs to; see ``turns.ChatRequest``."""
+
+    @property
+    def turns(self) -> Sequence[turns.ChatTurn]: ...
+    @property
+    def system(self) -> str: ...
+    @property
+    def latest_user_text(self) -> str: ...
+    @property
+    def shape(self) -> TaskShape: ...
+    @property
+    def previous_answer(self) -> str | None: ...
+    def body(self, knowledge: str, role: str) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """An API that the model's endpoint speaks: its path, its requests and its answers."""
+
+    path: str
+    read: Callable[[bytes], ConversationRequest]
+    answer_turns: Callable[[bytes], list[turns.ChatTurn]]
+    assembler: Callable[[int], turns.EventStreamReader]
+
+
+CHAT = Dialect("/chat/completions", turns.read, turns.completion_turns, turns.StreamAssembler)
+RESPONSES = Dialect("/responses", responses.read, responses.answer_turns, responses.ResponseAssembler)
 
 
 @router.post(
     "/v1/chat/completions",
     summary="A chat completion with memory",
     responses=openapi.CHAT_RESPONSES,
-    openapi_extra=openapi.CHAT_OPENAPI_EXTRA,
+    openapi_extra=openapi.openapi_extra({"messages": {"type": "array", "items": {"type": "object"}}}, "messages"),
 )
 async def complete(request: Request) -> Response:
-    """OpenAI's chat completion, by the configured model. What the memory knows is added as a system message, and what
-    is said is stored; ``X-Memory``, ``X-Memory-Session`` and ``X-Memory-Budget`` say otherwise."""
+    """OpenAI's chat completion, by the configured model. What the memory knows is added to the user's latest message,
+    and what is said is stored; ``X-Memory``, ``X-Memory-Session`` and ``X-Memory-Budget`` say otherwise. A front end's
+    own prompts, such as one for a title, pass through."""
+    return await answer_with_memory(request, CHAT)
+
+
+@router.post(
+    "/v1/responses",
+    summary="A response with memory",
+    responses=openapi.CHAT_RESPONSES,
+    openapi_extra=openapi.openapi_extra(
+        {"input": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}]}}
+    ),
+)
+async def respond(request: Request) -> Response:
+    """OpenAI's Responses API, by the configured model, with memory as in a chat completion. A request with
+    ``previous_response_id`` goes on in the session of that response."""
+    return await answer_with_memory(request, RESPONSES)
+
+
+@router.post(
+    "/v1/completions",
+    summary="A completion of a text, without memory",
+    responses=openapi.CHAT_RESPONSES,
+    openapi_extra=openapi.plain_extra({"prompt": {}}),
+)
+async def complete_text(request: Request) -> Response:
+    """OpenAI's completion of a text, by the configured model. A text has no turns: it passes through untouched, and
+    nothing of it is stored."""
+    service: Service = request.app.state.service
+    try:
+        body = await read_body(request, service.settings.body)
+        response = await configured_upstream(service).post("/completions", body)
+        if response.is_stream:
+            return PassThroughStream(response, None, response.headers, turns.StreamAssembler(0))
+        answer = await response.read_all(service.settings.body)
+    except ApplianceError as error:
+        return errors.response(error)
+    return Response(answer.body, answer.status, answer.headers)
+
+
+async def answer_with_memory(request: Request, dialect: Dialect) -> Response:
+    """The model's answer to a request, which memories were added to."""
     service: Service = request.app.state.service
     injected = InjectedMemory()
     try:
-        model = _upstream(service)
-        options = read_memory_options(request.headers, request.state.grant, service.memory.settings.proxy.budget)
-        body = await _read_body(request, service.settings.body)
+        body = await read_body(request, service.settings.body)
+        model, settings = configured_upstream(service), service.memory.settings.proxy
         matcher = _thread_matcher(request)
-        chat_request = turns.read(body)
+        asked = dialect.read(body)
+        options = memory_options.read(request.headers, request.state.grant, settings, asked.shape)
         if options.reads or options.writes:
-            injected = await run_in_threadpool(recall_and_store, service.memory, matcher, options, chat_request)
-            body = chat_request.body(injected.knowledge) if injected.knowledge else body
-        response = await model.post("/chat/completions", body)
+            injected = await run_in_threadpool(recall_and_store, service.memory, matcher, options, asked)
+            body = asked.body(injected.knowledge, settings.role) if injected.knowledge else body
+        response = await model.post(dialect.path, body)
     except ApplianceError as error:
-        return _error_response(error, injected.headers())
+        return errors.response(error, injected.headers())
     answer_store = AnswerStore(matcher, injected.place if options.writes else None)
-    headers = {**response.headers, **injected.headers()}
+    headers = {**response.headers, **injected.headers(), **options.headers()}
     if response.is_stream:
-        return PassThroughStream(response, answer_store, headers, service.settings.body)
+        return PassThroughStream(response, answer_store, headers, dialect.assembler(service.settings.body))
     try:
         answer = await response.read_all(service.settings.body)
         if answer.status == 200:
-            await answer_store.store(turns.completion_turns(answer.body))
+            await answer_store.store(dialect.answer_turns(answer.body))
     except ApplianceError as error:
-        return _error_response(error, injected.headers())
+        return errors.response(error, injected.headers())
     return Response(answer.body, answer.status, headers)
 
 
-def read_memory_options(headers: Mapping[str, str], grant: Grant, budget: int) -> MemoryOptions:
-    """
-    Raises:
-        UsageError: A header is invalid.
-    """
-    mode = headers.get("X-Memory", "on").strip()
-    if mode not in ("on", "off", "read", "write"):
-        raise UsageError(f"X-Memory must be on, off, read or write, not {mode!r}.")
-    budget_text = headers.get("X-Memory-Budget", str(budget)).strip()
-    if not (budget_text.isascii() and budget_text.isdigit() and len(budget_text) <= MAX_BUDGET_DIGITS):
-        raise UsageError(f"X-Memory-Budget must be a number of tokens, not {budget_text!r}.")
-    tokens = int(budget_text)
-    return MemoryOptions(
-        owner=ConversationOwner(grant.user_id, grant.namespace or ""),
-        reads=mode in ("on", "read") and tokens > 0,
-        writes=mode in ("on", "write") and not grant.read_only,
-        name=headers.get("X-Memory-Session", "").strip() or None,
-        budget=tokens,
-    )
-
-
 def recall_and_store(
-    memory: Appliance, matcher: ThreadMatcher, options: MemoryOptions, chat_request: turns.ChatRequest
+    memory: Appliance, matcher: ThreadMatcher, options: MemoryOptions, asked: ConversationRequest
 ) -> InjectedMemory:
     """Build the context of a request, then store its new turns. Blocks.
 
@@ -161,36 +188,36 @@ def recall_and_store(
         NotFound, UsageError: There is no such session, or the name is invalid.
         StoreError: The turns can't be stored.
     """
-    place = matcher.find(options.owner, options.name, chat_request.turns, chat_request.system)
-    injected = InjectedMemory(place)
-    if options.reads and chat_request.latest_user_text.strip():
+    if options.name is None and asked.previous_answer is not None:
+        options = replace(options, name=matcher.session_of_answer(asked.previous_answer, options.owner))
+    place = matcher.find(options.owner, options.name, asked.turns, asked.system)
+    injected = InjectedMemory(place, notes=options.notes)
+    if options.reads and asked.latest_user_text.strip():
         try:
-            injected = replace(injected, context=_context(memory, options, chat_request, place))
+            injected = replace(injected, context=_context(memory, options, asked, place))
         except ApplianceError as error:
-            injected = replace(injected, notes=(f"No memory was added: {error}",))
+            injected = replace(injected, notes=(*options.notes, f"No memory was added: {error}"))
         if injected.context is not None:
-            injected = replace(injected, notes=injected.context.notes)
-    if options.writes and chat_request.turns:
-        injected = replace(
-            injected, place=matcher.store(options.owner, options.name, chat_request.turns, chat_request.system)
-        )
+            injected = replace(injected, notes=(*options.notes, *injected.context.notes))
+    if options.writes and asked.turns:
+        injected = replace(injected, place=matcher.store(options.owner, options.name, asked.turns, asked.system))
     return injected
 
 
 def _context(
-    memory: Appliance, options: MemoryOptions, chat_request: turns.ChatRequest, place: BranchPoint | None
+    memory: Appliance, options: MemoryOptions, asked: ConversationRequest, place: BranchPoint | None
 ) -> Context:
     """The context of the user's latest turn, without the turns in the request, and without a summary of the session
     unless the request omits earlier turns."""
     shares = {"recent": 0.0} if place is not None and place.omitted else {"recent": 0.0, "summary": 0.0}
     return memory.context(
-        search_query(chat_request.latest_user_text),
+        search_query(asked.latest_user_text),
         session_id=place.session_id if place is not None else None,
         user_id=options.owner.user_id,
         namespace=options.owner.namespace,
         budget=options.budget,
         shares=shares,
-        leave_out=[turn.text for turn in chat_request.turns],
+        leave_out=[turn.text for turn in asked.turns],
     )
 
 
@@ -222,18 +249,19 @@ class AnswerStore:
 
 
 class PassThroughStream(StreamingResponse):
-    """Passes the model's stream through unchanged, and stores the answer when it ends, however it ends."""
+    """Passes the model's stream through unchanged, and stores the answer when it ends, however it ends. Without an
+    ``answer_store`` nothing is stored."""
 
     def __init__(
         self,
         response: upstream.UpstreamStream,
-        answer_store: AnswerStore,
+        answer_store: AnswerStore | None,
         headers: Mapping[str, str],
-        max_characters: int,
+        assembler: turns.EventStreamReader,
     ) -> None:
         self._upstream_response = response
         self._answer_store = answer_store
-        self._assembler = turns.StreamAssembler(max_characters)
+        self._assembler = assembler
         self._is_stored = False
         super().__init__(self._stream_chunks(), response.status, headers)
 
@@ -244,12 +272,13 @@ class PassThroughStream(StreamingResponse):
                 yield chunk
             await self._store()  # first, so that a client finds the answer once the stream ends
         except ApplianceError as error:
-            yield b"data: " + bytes(_error_response(error).body) + b"\n\n"
+            yield b"data: " + bytes(errors.response(error).body) + b"\n\n"
 
     async def _store(self) -> None:
-        if not self._is_stored and self.status_code == 200:
-            self._is_stored = True
-            await self._answer_store.store(self._assembler.turns())
+        if self._answer_store is not None and not self._is_stored and self.status_code == 200:
+            with anyio.CancelScope(shield=True):  # a client that leaves at the last piece must not cancel it
+                self._is_stored = True
+                await self._answer_store.store(self._assembler.turns())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -263,7 +292,7 @@ class PassThroughStream(StreamingResponse):
 # --- helpers --------------------------------------------------------------------------------------
 
 
-def _upstream(service: Service) -> Upstream:
+def configured_upstream(service: Service) -> Upstream:
     """
     Raises:
         EndpointError: No endpoint is configured.
@@ -282,42 +311,17 @@ def _thread_matcher(request: Request) -> ThreadMatcher:
     return matcher
 
 
-async def _read_body(request: Request, max_bytes: int) -> bytes:
+async def read_body(request: Request, max_bytes: int) -> bytes:
     """
     Raises:
-        ChatTooLarge: The body has more than ``max_bytes`` bytes.
+        BodyTooLarge: The body has more than ``max_bytes`` bytes.
     """
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > max_bytes:
-            raise ChatTooLarge(f"The request has more than {max_bytes:,} bytes.", hint="server.body sets the limit.")
+            raise BodyTooLarge(f"The request has more than {max_bytes:,} bytes.", hint="server.body sets the limit.")
     return bytes(body)
-
-
-class ChatTooLarge(UsageError):
-    """The request is larger than the limit."""
-
-
-def _error_response(error: ApplianceError, headers: Mapping[str, str] | None = None) -> Response:
-    """An error in OpenAI's shape, which its clients print."""
-    status, code = next((status, code) for kind, status, code in ERROR_STATUSES if isinstance(error, kind))
-    message = f"{error} {error.hint}" if error.hint else str(error)
-    kind = "invalid_request_error" if status < 500 else "api_error"
-    details = {"message": message, "type": kind, "param": None, "code": code}
-    return JSONResponse({"error": details}, status, headers)
-
-
-ERROR_STATUSES: tuple[tuple[type[ApplianceError], int, str], ...] = (
-    (upstream.UpstreamNotConfigured, 503, "model_not_configured"),
-    (upstream.UpstreamTimeout, 504, "model_timeout"),
-    (EndpointError, 502, "model_unreachable"),
-    (ChatTooLarge, 413, "request_too_large"),
-    (UsageError, 400, "invalid_request"),
-    (NotFound, 404, "not_found"),
-    (ApplianceError, 503, "memory_unavailable"),
-)
-"""The status and code of an error: the first class that matches."""
 
 
 def _header_text(text: str) -> str:

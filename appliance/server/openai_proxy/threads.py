@@ -161,6 +161,15 @@ class ThreadMatcher:
                 place = place or created
             return self._store_from(place, turns[place.matched :])
 
+    def session_of_answer(self, answer_id: str, owner: ConversationOwner) -> str | None:
+        """The id of the session with an answer, by the id that the model's endpoint gave it; None if there is none that
+        the owner may continue."""
+        try:
+            message = self.memory.message(answer_id)
+            return self._session_by_id(owner, message.session_id).id
+        except (NotFound, UsageError):
+            return None
+
     def store_from(self, place: BranchPoint, turns: Sequence[ChatTurn]) -> BranchPoint:
         """Store the turns after a place that are not stored yet. Returns the place where they end.
 
@@ -199,8 +208,29 @@ class ThreadMatcher:
 
     def _add(self, session_id: str, turns: Sequence[ChatTurn]) -> BranchPoint:
         session = self.memory.sessions.get(session_id)
-        stored = [session.add(turn.role, turn.text, author=turn.author, metadata=turn.metadata) for turn in turns]
+        stored = [
+            session.add(
+                turn.role,
+                turn.text,
+                author=turn.author,
+                external_id=self._unused_id(turn.answer_id),
+                metadata=turn.metadata,
+            )
+            for turn in turns
+        ]
         return BranchPoint(session_id, stored[-1].id)
+
+    def _unused_id(self, answer_id: str | None) -> str | None:
+        """The id of an answer, unless a message has it: an endpoint may give all its answers the same."""
+        if answer_id is None:
+            return None
+        try:
+            self.memory.message(answer_id)
+        except NotFound:
+            return answer_id
+        except UsageError:
+            pass
+        return None
 
     def _branch(self, session_id: str, after: str | None) -> str:
         """A branch after a message; a new session if there is no message to share."""

@@ -7,24 +7,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 
+from appliance.context import render
 from appliance.errors import UsageError
+from appliance.server.openai_proxy.tasks import TaskShape
+from appliance.server.openai_proxy.wrapping import words_of_person
 from appliance.types import Role
+from appliance.types.reasoning import without_reasoning
 
 PLACEHOLDER_TEXT = "(no text)"
 """The text of a turn without words (a picture), which is stored as hidden: every message needs a text."""
 
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
-"""Reasoning that some models write before the answer; many clients remove it from what they send back."""
+"""Reasoning in turns that were stored with it; many clients remove it from what they send back."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatTurn:
-    """A turn to store. ``cut`` marks an interrupted answer; ``comparable`` is the normalized text."""
+    """A turn to store. ``cut`` marks an interrupted answer, ``answer_id`` is the id that the model's endpoint gave it;
+    ``comparable`` is the normalized text."""
 
     role: Role
     text: str
@@ -32,6 +37,7 @@ class ChatTurn:
     tools: tuple[Mapping[str, str], ...] = ()
     has_no_text: bool = False
     cut: bool = False
+    answer_id: str | None = None
     comparable: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -47,8 +53,12 @@ class ChatTurn:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A request: its raw fields and messages, and the turns of user, assistant and tools in them. ``system`` is
-    the text of the system messages."""
+    """A request: its raw fields and messages, and the turns of user, assistant and tools in them.
+
+    ``system`` is the text of the system messages, ``shape`` what tells a task of the front end from what a person says.
+    ``previous_answer`` is the id of the answer that it goes on from, which a chat does not name. Turns of a user are
+    their words, without what a client puts around them.
+    """
 
     fields: Mapping[str, msgspec.Raw]
     messages: Sequence[msgspec.Raw]
@@ -56,12 +66,35 @@ class ChatRequest:
     system: str
     latest_user_text: str
     leading_system_count: int
+    latest_user_index: int | None
+    shape: TaskShape
+    previous_answer: str | None = None
 
-    def body(self, knowledge: str) -> bytes:
-        """The body to forward: ``knowledge`` is added as a system message after the client's leading ones."""
-        added = msgspec.Raw(msgspec.json.encode({"role": "system", "content": knowledge}))
-        messages = [*self.messages[: self.leading_system_count], added, *self.messages[self.leading_system_count :]]
+    def body(self, knowledge: str, role: str = "user") -> bytes:
+        """The body to forward: with ``knowledge`` before the words of the user's latest message, or in a message of its
+        own with another ``role``, after the client's leading instructions."""
+        messages = list(self.messages)
+        if role == "user" and self.latest_user_index is not None:
+            latest = messages[self.latest_user_index]
+            messages[self.latest_user_index] = with_text_before(latest, f"{knowledge}{render.MESSAGE}")
+        elif role != "user":
+            messages.insert(self.leading_system_count, raw({"role": role, "content": knowledge}))
         return msgspec.json.encode({**self.fields, "messages": messages})
+
+
+def raw(value: object) -> msgspec.Raw:
+    """A value as JSON."""
+    return msgspec.Raw(msgspec.json.encode(value))
+
+
+def with_text_before(message: msgspec.Raw, text: str, part: str = "text") -> msgspec.Raw:
+    """A message with a text before its content, as a ``part`` of this kind if it has parts. Its other fields stay as
+    they are."""
+    fields = msgspec.json.decode(message, type=dict[str, msgspec.Raw])
+    content = msgspec.json.decode(fields["content"], type=str | list[msgspec.Raw])
+    is_text = isinstance(content, str)
+    added = raw(text + content) if is_text else raw([{"type": part, "text": text}, *content])
+    return raw({**fields, "content": added})
 
 
 def read(body: bytes) -> ChatRequest:
@@ -83,15 +116,17 @@ def read(body: bytes) -> ChatRequest:
     roles = [str(message.get("role")) for message in messages]
     leading = next((index for index, role in enumerate(roles) if role not in _SYSTEM), len(roles))
     texts = [_text(message.get("content")) for message in messages]
+    system = "\n".join(text for text, role in zip(texts, roles, strict=True) if role in _SYSTEM)
+    user_index = next((index for index in reversed(range(len(roles))) if roles[index] == "user"), None)
     return ChatRequest(
         fields=fields,
         messages=raw,
         turns=[turn for message in messages for turn in _turns(message)],
-        system="\n".join(text for text, role in zip(texts, roles, strict=True) if role in _SYSTEM),
-        latest_user_text=next(
-            (text for text, role in zip(texts[::-1], roles[::-1], strict=True) if role == "user"), ""
-        ),
+        system=system,
+        latest_user_text="" if user_index is None else words_of_person(texts[user_index]),
         leading_system_count=leading,
+        latest_user_index=user_index,
+        shape=TaskShape(system, next(iter(texts[-1:]), ""), "assistant" in roles),
     )
 
 
@@ -105,8 +140,7 @@ def normalize(text: str) -> str:
 
 def assistant_turns(message: Mapping[str, Any], *, cut: bool = False) -> list[ChatTurn]:
     """The turns of an assistant's message."""
-    turns = _turns({**message, "role": "assistant"})
-    return [ChatTurn(turn.role, turn.text, turn.author, turn.tools, turn.has_no_text, cut) for turn in turns]
+    return [replace(turn, cut=cut) for turn in _turns({**message, "role": "assistant"})]
 
 
 def _turns(message: Mapping[str, Any]) -> Iterator[ChatTurn]:
@@ -116,11 +150,11 @@ def _turns(message: Mapping[str, Any]) -> Iterator[ChatTurn]:
     match role:
         case "user":
             if text.strip():
-                yield ChatTurn("user", text, author)
+                yield ChatTurn("user", words_of_person(text), author)
             elif content:
                 yield ChatTurn("user", PLACEHOLDER_TEXT, author, has_no_text=True)
         case "assistant":
-            answer_text = text if text.strip() else _text(message.get("refusal"))
+            answer_text = without_reasoning(text) if text.strip() else _text(message.get("refusal"))
             if normalize(answer_text):
                 yield ChatTurn("assistant", answer_text, author)
             calls = _calls(message)
@@ -166,41 +200,41 @@ def completion_turns(body: bytes) -> list[ChatTurn]:
 
 
 @dataclass(slots=True)
-class StreamAssembler:
-    """Assembles the first choice of an answer from a stream of server-sent events.
-
-    It holds at most ``max_characters``; a longer answer is stored up to there, and marked as cut.
-    """
+class EventStreamReader:
+    """Reads the JSON of server-sent events, wherever their bytes are cut. It holds at most ``max_characters``."""
 
     max_characters: int
     is_ended: bool = False
+    size: int = 0
     _line: bytearray = field(default_factory=bytearray)
-    _text: list[str] = field(default_factory=list)
-    _calls: dict[int, list[str]] = field(default_factory=dict)
-    _size: int = 0
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes; they may end anywhere."""
         *whole, rest = chunk.split(b"\n")
         for piece in whole:
             self._buffer_line(piece)
-            self._read_event(bytes(self._line))
+            self._read_line(bytes(self._line))
             self._line.clear()
         self._buffer_line(rest)
 
     def turns(self) -> list[ChatTurn]:
         """The turns so far."""
-        calls = [
-            {"function": {"name": name, "arguments": arguments}} for _, (name, arguments) in sorted(self._calls.items())
-        ]
-        is_complete = self.is_ended and self._size <= self.max_characters
-        return assistant_turns({"content": "".join(self._text), "tool_calls": calls}, cut=not is_complete)
+        raise NotImplementedError
+
+    def read_event(self, event: Any) -> None:
+        """Take an event. A LookupError, TypeError, ValueError or AttributeError means that it is not one to read."""
+        raise NotImplementedError
+
+    def reserve(self, text: str) -> bool:
+        """Whether a text still fits."""
+        self.size += len(text)
+        return self.size <= self.max_characters
 
     def _buffer_line(self, piece: bytes) -> None:
         if len(self._line) + len(piece) <= self.max_characters:
             self._line += piece
 
-    def _read_event(self, line: bytes) -> None:
+    def _read_line(self, line: bytes) -> None:
         if not line.startswith(b"data:"):
             return
         data = line[5:].strip()
@@ -208,26 +242,43 @@ class StreamAssembler:
             self.is_ended = True
             return
         try:
-            choice = next(candidate for candidate in msgspec.json.decode(data)["choices"] if not candidate.get("index"))
-            delta = choice.get("delta") or {}
-            self._add_text(delta.get("content") or delta.get("refusal"))
-            for index, call in enumerate(delta.get("tool_calls") or ()):
-                self._add_call(int(call.get("index") or index), call.get("function") or {})
-            self.is_ended = self.is_ended or bool(choice.get("finish_reason"))
+            self.read_event(msgspec.json.decode(data))
         except (msgspec.MsgspecError, LookupError, StopIteration, TypeError, ValueError, AttributeError):
-            return  # not a piece of a completion
+            return
+
+
+@dataclass(slots=True)
+class StreamAssembler(EventStreamReader):
+    """Assembles the first choice of an answer from a stream. A longer answer than ``max_characters`` is stored up to
+    there, and marked as cut."""
+
+    _text: list[str] = field(default_factory=list)
+    _calls: dict[int, list[str]] = field(default_factory=dict)
+
+    def turns(self) -> list[ChatTurn]:
+        """The turns so far."""
+        calls = [
+            {"function": {"name": name, "arguments": arguments}} for _, (name, arguments) in sorted(self._calls.items())
+        ]
+        is_complete = self.is_ended and self.size <= self.max_characters
+        return assistant_turns({"content": "".join(self._text), "tool_calls": calls}, cut=not is_complete)
+
+    def read_event(self, event: Any) -> None:
+        """Take a piece of a completion."""
+        choice = next(candidate for candidate in event["choices"] if not candidate.get("index"))
+        delta = choice.get("delta") or {}
+        self._add_text(delta.get("content") or delta.get("refusal"))
+        for index, call in enumerate(delta.get("tool_calls") or ()):
+            self._add_call(int(call.get("index") or index), call.get("function") or {})
+        self.is_ended = self.is_ended or bool(choice.get("finish_reason"))
 
     def _add_text(self, text: object) -> None:
-        if isinstance(text, str) and self._reserve(text):
+        if isinstance(text, str) and self.reserve(text):
             self._text.append(text)
 
     def _add_call(self, index: int, function: Mapping[str, Any]) -> None:
         name, arguments = function.get("name") or "", function.get("arguments") or ""
-        if self._reserve(name + arguments):
+        if self.reserve(name + arguments):
             call = self._calls.setdefault(index, ["", ""])
             call[0] += name
             call[1] += arguments
-
-    def _reserve(self, text: str) -> bool:
-        self._size += len(text)
-        return self._size <= self.max_characters

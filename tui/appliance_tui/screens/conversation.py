@@ -25,7 +25,7 @@ from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.selecting import SelectingScreen
 from appliance_tui.undo import message_pins, toggle_pins
 from appliance_tui.widgets.conversation_layout import ConversationLayout, build_layout, empty_layout
-from appliance_tui.widgets.display_text import day, one_line, pluralize
+from appliance_tui.widgets.display_text import day, fit_width, one_line, pluralize
 from appliance_tui.widgets.hit_preview import found_passage
 from appliance_tui.widgets.match_highlights import words_pattern
 from appliance_tui.widgets.prompt_line import QuestionLine
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 SEARCH_BATCH_SIZE = 250
 """Messages that one query searches, so that other queries do not wait long."""
+
+MAX_TYPED_CHARACTERS = 24
+"""Characters of a typed search in the last line, which has the place in the conversation too."""
 
 REFRESH_INTERVAL_SECONDS = 1.0
 """Seconds between two refreshes of the conversation at least, however much changes."""
@@ -234,26 +237,27 @@ class ConversationScreen(SelectingScreen):
             self._show_note(GONE_NOTICE if self._is_gone else "No messages.")
             return
         sent_at = layout.outline.times[mark]
-        parts = [f"{mark + 1:,} of {len(layout):,}", day(sent_at) or "no date", layout.outline.ids[mark]]
+        parts = [f"message {mark + 1:,} of {len(layout):,}", day(sent_at) or "no date", layout.outline.ids[mark]]
         match_text = self._match_text(self._search_in, mark) if self._search_in is not None else ""
         if (results := self._results) is None:
             parts.append(match_text)
         else:  # how one goes on comes first: a narrow screen cuts the end
-            hit_text = f"hit {results.position + 1:,} of {results.total:,}  ] next, [ previous"
-            parts = [hit_text if results.total > 1 else "", match_text, *parts]
+            hit_text = results.position_text(layout.outline.ids[mark])
+            parts = [f"{hit_text}  [ ]" if results.total > 1 else "", match_text, *parts]
         self._show_note(" · ".join(filter(None, (self.selection_note(), *parts))))
 
     def show_selection(self) -> None:
         self._show_position()
 
     def _match_text(self, search: ConversationSearch, mark: int) -> str:
-        words = f"“{one_line(search.text)}”"
+        # Of a query, any of its words is a match, which quotation marks would deny.
+        words = f"“{fit_width(search.text, MAX_TYPED_CHARACTERS).rstrip()}”" if search.is_typed else "words"
         if not self.hits:
             return f"{words}: {'searching …' if self._is_searching else 'no matches'}"
         index = bisect_left(self.hits, mark)
         is_on_match = index < len(self.hits) and self.hits[index] == mark
         position = f"{index + 1} of {len(self.hits):,}" if is_on_match else f"in {pluralize(len(self.hits), 'message')}"
-        return f"{words} {position}{', searching …' if self._is_searching else ''}  n next, N previous"
+        return f"{words} {position}{', searching …' if self._is_searching else ''}  n N"
 
     @on(TranscriptView.LoadFailed)
     def _show_error(self, event: TranscriptView.LoadFailed) -> None:

@@ -31,6 +31,9 @@ METER_WIDTH = 3
 
 MAX_NAME_CHARACTERS = 40
 
+LESS_LIKELY = " less likely "
+"""What the line says that stands between the likely hits and the others."""
+
 LOAD_AHEAD_HITS = 5
 """Hits behind the selected one, at least; with fewer the next page is loaded."""
 
@@ -47,6 +50,7 @@ class HitList(SelectableRows, OptionRows):
         self._pinned: set[str] = set()
         self._people: Mapping[str, str] = {}
         self._reason = Content()
+        self._last_likely: int | None = None
 
     def show_reason(self, reason: str) -> None:
         """Say in the middle why there is no hit; "" if there are some."""
@@ -68,13 +72,22 @@ class HitList(SelectableRows, OptionRows):
         self._pinned = set()
         with self.app.batch_update():
             self.clear_options()
+            self._last_likely = None
             self.extend()
             place = next((index for index, hit in enumerate(self.hits) if hit.message_id == selected), 0)
             self.highlighted = place if self.options else None
 
     def extend(self) -> None:
-        """List the hits that have been loaded since."""
-        self.add_options(Option(self._prompt(hit)) for hit in self.hits[self.option_count :])
+        """List the hits that have been loaded since, with a line between the likely ones and the others."""
+        first, before = self.option_count, self._last_likely
+        self._last_likely = last = self.results.last_likely if self.results is not None else None
+        if last is not None and before is None and 0 <= last < first:  # the line is below a row that is there already
+            self.add_option(None)
+            self.replace_option_prompt_at_index(last, self._prompt(self.hits[last]))  # it is higher now
+        rows: list[Option | None] = []
+        for index, hit in enumerate(self.hits[first:], first):
+            rows += [Option(self._prompt(hit)), *([None] if index == last else [])]
+        self.add_options(rows)
 
     def show_people(self, people: Mapping[str, str]) -> None:
         """Use one colour for all names of a person; see ``ReadableColours.of_author``."""
@@ -112,6 +125,7 @@ class HitList(SelectableRows, OptionRows):
                 app.name_of(hit.who)[:MAX_NAME_CHARACTERS],
                 f"bold {colours.of_author(hit.author, hit.role, self._people)}",
             ),
+            (f" ×{hit.folded + 1:,}" if hit.folded else "", colours.muted),
             ("  ★" if hit.message_id in self._pinned else "", colours.star),
             "  ",
             (" · ".join(about), colours.muted),
@@ -162,11 +176,27 @@ class HitList(SelectableRows, OptionRows):
             return self._render_reason(y)
         strip = self.checked(super().render_line(y), y)
         line = self.scroll_offset.y + y
+        if self._is_line_of_likely(line):
+            return self._line_of_likely(strip)
         if self.highlighted is None or line >= len(self._lines) or self._lines[line][0] != self.highlighted:
             return strip
         background = next((segment.style.bgcolor for segment in strip if segment.style), None)
         bar = Segment("▌", Style(color=self._colours.meter, bgcolor=background))
         return Strip([bar, *strip.crop(1)], strip.cell_length)
+
+    def _is_line_of_likely(self, line: int) -> bool:
+        """Whether a line of the list is the one below the last likely hit."""
+        lines, last = self._lines, self._last_likely
+        if last is None or line >= len(lines) or lines[line][0] != last:
+            return False
+        return line + 1 < len(lines) and lines[line + 1][0] != last
+
+    def _line_of_likely(self, strip: Strip) -> Strip:
+        """The line below the last likely hit, with words in it, on the background of what the list draws there."""
+        background = next((segment.style.bgcolor for segment in strip if segment.style), None)
+        width = strip.cell_length
+        style = Style(color=self._colours.muted, bgcolor=background)
+        return Strip([Segment(f"──{LESS_LIKELY}".ljust(width, "─")[:width], style)], width)
 
     def _render_reason(self, y: int) -> Strip:
         """A line of the reason why there is no hit, in the middle of the list."""

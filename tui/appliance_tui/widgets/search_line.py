@@ -91,7 +91,7 @@ class _FilterSuggester(Suggester):
 
     async def get_suggestion(self, value: str) -> str | None:
         partial = partial_filter(value)
-        if partial is None:
+        if partial is None or value.endswith('"'):
             return None
         name, part = partial
         for option in self._line.completions:

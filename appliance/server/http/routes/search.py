@@ -36,6 +36,7 @@ def search(caller: Reader, body: SearchBody) -> Response:
             profile=body.profile,
             without=body.without,
             per_session=body.per_session,
+            variants=body.variants,
             user_id=caller.resolve_user(body.user_id),
             namespace=caller.resolve_namespace(body.namespace),
             agent_id=body.agent_id,

@@ -1,0 +1,36 @@
+"""Items of a store, each with a question that it answers."""
+
+from __future__ import annotations
+
+NOTES = [
+    ("Ana is allergic to peanuts", "which food must Ana avoid?"),
+    ("The wifi password of the cabin is on the fridge", "how do I get online at the cabin?"),
+    ("Ben's birthday is on 4 May", "when was Ben born?"),
+    ("The car needs new brakes by autumn", "what has to be repaired on the vehicle?"),
+    ("Clara plays the cello in an orchestra", "which instrument does Clara play?"),
+    ("The dentist appointment is on Tuesday at nine", "when do I see the dentist?"),
+    ("Deploy the service with make release", "how is the program published?"),
+    ("Our landlord is called Mr Okafor", "who owns the flat?"),
+    ("The garden shed key hangs behind the door", "where can I find the key for the shed?"),
+    ("Dad takes pills against high blood pressure", "which medicine does my father need?"),
+    ("The favourite colour of Emma is turquoise", "what colour does Emma like best?"),
+    ("Frank moved to Lisbon last winter", "where does Frank live?"),
+    ("The hamster eats sunflower seeds and carrots", "what do we feed the hamster?"),
+    ("Greta works as a pilot for a cargo airline", "what is Greta's job?"),
+    ("The printer uses cartridge type 305", "which ink does the printer need?"),
+    ("Henry supports the football club of Bremen", "which team does Henry cheer for?"),
+    ("The passport expires in March 2027", "until when is my passport valid?"),
+    ("Ida is learning Japanese with an app", "which language does Ida study?"),
+    ("The neighbours' dog barks every morning at six", "what wakes me up early?"),
+    ("Jonas broke his arm while skiing", "what happened to Jonas in the snow?"),
+    ("The heating contract costs 95 euros a month", "how much do we pay for warmth?"),
+    ("Karla prefers window seats on trains", "where does Karla want to sit when she travels?"),
+    ("The cat is called Minka", "what is the name of our pet?"),
+    ("Leo collects stamps from Scandinavia", "what is Leo's hobby?"),
+    ("The rent is due on the first of the month", "when must I pay the landlord?"),
+    ("Mia is vegetarian since her studies", "does Mia eat meat?"),
+    ("The recycling is picked up every second Friday", "when is the waste collected?"),
+    ("Nora married Paul in Vienna", "who is the husband of Nora?"),
+    ("The tax number is in the blue folder", "where is my tax number written down?"),
+    ("Oskar wants a telescope for Christmas", "which present should Oskar get?"),
+]
