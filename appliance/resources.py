@@ -86,12 +86,14 @@ class Session:
         preset: str | None = None,
         shares: Mapping[str, float] | None = None,
         auto_recall: bool | None = None,
+        recall_limit: int | None = None,
+        min_score: float | None = None,
     ) -> Context:
         """Build what an assistant in this session is given for ``query``, as ``Appliance.context`` does."""
         return self._transport.send(
             r.ContextRequest(
                 query, session_id=self.id, budget=budget, encoding=encoding, agent_id=agent_id, profile=profile,
-                preset=preset, shares=shares, auto_recall=auto_recall,
+                preset=preset, shares=shares, auto_recall=auto_recall, recall_limit=recall_limit, min_score=min_score,
             )
         )  # fmt: skip
 

@@ -167,6 +167,10 @@ class ContextSettings(Section, frozen=True):
     """The weights that choose the memories."""
     per_session: Annotated[int, Meta(ge=1)] = 12
     """Most memories from one session while other sessions have any."""
+    recall_limit: Annotated[int, Meta(ge=0)] | None = None
+    """Most messages of other sessions; without it as many as the budget holds."""
+    min_score: Share | None = None
+    """Least score of such a message; without it none if the best is no good match, else all."""
 
     def __post_init__(self) -> None:
         if (total := sum(self.shares.values())) > 1 + 1e-9:

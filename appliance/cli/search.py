@@ -230,6 +230,13 @@ def context(
         list[str] | None, option("--tag", "TAG", "Memories only from conversations with this tag (repeatable).")
     ] = None,
     no_recall: Annotated[bool, flag("--no-recall", "Use only the session's own messages; search nothing.")] = False,
+    recall_limit: Annotated[
+        int | None, option("--recall-limit", "N", "Most messages of other conversations.")
+    ] = None,
+    min_score: Annotated[
+        float | None,
+        option("--min-score", "NUMBER", "Only messages with at least this score, 0 to 1; 0 takes the nearest."),
+    ] = None,
     user: options.User = None,
     home: options.Home = None,
     json: options.Json = False,
@@ -244,6 +251,7 @@ def context(
       appliance context "what do we cook?" --budget 600 --json | jq .messages
       appliance context "and then?" --session s12 > prompt.txt
       appliance context "how far did we get?" --session s12 --preset tutor
+      appliance context "which bank did I choose?" --min-score 0.5 --recall-limit 5
       appliance context "the invoice" --share retrieved=0.7 --share recent=0.1
     """
     from appliance.cli import rendering
@@ -260,6 +268,8 @@ def context(
             preset=preset,
             shares=options.parse_shares(share) if share else None,
             auto_recall=False if no_recall else None,
+            recall_limit=recall_limit,
+            min_score=min_score,
             tags=tag,
         )
     if json:

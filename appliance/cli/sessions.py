@@ -348,6 +348,12 @@ def scope(
         bool | None,
         typer.Option("--auto-recall/--no-auto-recall", help="Whether its contexts recall from other conversations."),
     ] = None,
+    recall_limit: Annotated[
+        int | None, option("--recall-limit", "N", "Most messages that its contexts recall from others.")
+    ] = None,
+    min_score: Annotated[
+        float | None, option("--min-score", "NUMBER", "The least score of such a message, 0 to 1.")
+    ] = None,
     user: options.User = None,
     home: options.Home = None,
     json: options.Json = False,
@@ -360,14 +366,16 @@ def scope(
     Examples:
       appliance sessions scope s12 none
       appliance sessions scope s12 summaries_only --no-auto-recall
+      appliance sessions scope s12 --recall-limit 10 --min-score 0.5
     """
     with options.open_existing(home, "sessions scope") as memory:
         session = memory.sessions.resume(reference, user_id=user)
         with _index_follows(memory):
             if storage_scope is not None:
                 session.set_storage_scope(cast("StorageScope", storage_scope))
-            if auto_recall is not None:
-                session.configure({"auto_recall": auto_recall})
+            given = {"auto_recall": auto_recall, "recall_limit": recall_limit, "min_score": min_score}
+            if configured := {name: value for name, value in given.items() if value is not None}:
+                session.configure(configured)
         info, recalls_others = session.info, session.auto_recall
     recall = "recalls from them automatically" if recalls_others else "does not recall from them"
     _print_session(info, json, f"{SCOPE_LABELS[info.storage_scope]}; {recall}.")

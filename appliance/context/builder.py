@@ -16,7 +16,16 @@ from appliance.context.answers import without_reasoning_of_answers
 from appliance.context.materials import ContextMaterial, ContextPlan
 from appliance.context.shares import Shares
 from appliance.errors import NotFound
-from appliance.requests import ContextRequest, ProfileRequest, SearchRequest, SearchSummariesRequest, SessionRequest
+from appliance.languages.courtesies import is_courtesy
+from appliance.requests import (
+    ContextRequest,
+    ProfileRequest,
+    SearchRequest,
+    SearchSummariesRequest,
+    SessionRequest,
+    recall_options,
+)
+from appliance.requests.recall_options import RecallOptions
 from appliance.secrets.masking import mask_secrets
 from appliance.store import importance, lexical, messages, neighbours, sessions
 from appliance.store.database import Database
@@ -27,6 +36,9 @@ MAX_TURNS = 200
 
 MAX_PROCEDURES = 2
 """How many procedures a context for a how-to question contains."""
+
+NOTHING_ASKED = Hits((), query="", mode="hybrid", notes=(), took_ms=0.0, found=False, supports_context=False)
+"""The hits for a greeting or thanks, which ask for no memory."""
 
 
 class ContextTokenCounter(Protocol):
@@ -75,7 +87,7 @@ class ContextInputs:
         ranking: The scoring profile of the memories.
         per_session: The memories of one session that come before those of others.
         mask_secrets: Whether keys, tokens, card numbers and passwords are hidden.
-        auto_recall_default: Whether memories are recalled if neither the request nor the session says so.
+        recall: What is recalled if neither the request nor the session says so.
     """
 
     request: ContextRequest
@@ -85,7 +97,7 @@ class ContextInputs:
     shares: Shares
     ranking: str
     per_session: int
-    auto_recall_default: bool
+    recall: RecallOptions
     mask_secrets: bool = True
 
     @property
@@ -109,27 +121,34 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
     window = sources.window(session) if session is not None else request.window
     turns = window.turns if window is not None else _latest_turns(db, session)
     effective_query, material, notes = request.query, ContextMaterial(turns=turns, window=window), []
-    if _should_recall(db, inputs, session):
+    recall = _recall_options(db, inputs, session)
+    if recall.auto_recall:
         turn_texts = [turn.text for turn in turns if turn.text.strip() != request.query.strip()]
         excluded_texts = inputs.excluded_texts
-        found, effective_query = sources.search(_memory_search(inputs, scope, len(excluded_texts)), turn_texts)
+        found = NOTHING_ASKED
+        if recall.min_score is not None or not is_courtesy(request.query):
+            memory_search = _memory_search(inputs, scope, len(excluded_texts), recall)
+            found, effective_query = sources.search(memory_search, turn_texts)
+        has_match = bool(found.hits) if recall.min_score else found.supports_context
         hits = [hit for hit in found if normalize_whitespace(hit.text) not in excluded_texts]
-        summaries = [hit.summary for hit in found.summaries] if found.found else []
+        summaries = [hit.summary for hit in found.summaries]
         facts = sources.profile(ProfileRequest(scope.user_id, scope.namespace, agent_id=scope.agent_id))
         ids = [hit.message_id for hit in hits]
         weighed = [*ids, *(quote.message_id for fact in facts if fact.kind == "instruction" for quote in fact.evidence)]
         importances = {messages.message_id(key): one for key, one in importance.get(db, _keys(weighed)).items()}
-        procedures = _find_procedures(sources, effective_query, scope) if sources.is_how_to(request.query) else []
+        if sources.is_how_to(request.query):
+            summaries = [*_find_procedures(sources, effective_query, scope), *summaries]
         material = ContextMaterial(
             turns=turns,
             window=window,
             hits=hits,
             facts=facts,
-            summaries=_from_other_sessions([*procedures, *summaries], session),
+            summaries=_from_other_sessions(summaries if has_match and recall.recall_limit != 0 else [], session),
             neighbours=_neighbour_turns(db, ids[: memory_selection.MEMORIES_WITH_NEIGHBOURS], excluded_texts),
             importance={id: one.importance for id, one in importances.items()},
             pinned={id for id, one in importances.items() if one.pinned},
-            no_match=not found.found,
+            no_match=not (has_match or (found.hits and recall.min_score == 0)),
+            found=has_match,
         )
         notes = list(found.notes)
     material = without_reasoning_of_answers(material)
@@ -145,18 +164,19 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
         count=inputs.counter.count,
         per_session=inputs.per_session,
         now=timestamps.now(),
+        recall_limit=recall.recall_limit,
     )
     return layers.build(plan, material, [*notes, *filter(None, [inputs.counter.note])])
 
 
-def _memory_search(inputs: ContextInputs, scope: Scope, excluded: int) -> SearchRequest:
+def _memory_search(inputs: ContextInputs, scope: Scope, excluded: int, recall: RecallOptions) -> SearchRequest:
     return SearchRequest(
         inputs.request.query,
         limit=memory_selection.hits_needed(inputs.budget) + excluded,
         profile=inputs.ranking,
         per_session=0,
         variants=False,
-        min_score=0,
+        min_score=recall.min_score or 0,
         user_id=scope.user_id,
         namespace=scope.namespace,
         agent_id=scope.agent_id,
@@ -188,12 +208,10 @@ def _latest_turns(db: sqlite3.Connection, session: SessionInfo | None) -> list[M
     return [messages.to_message(row) for row in rows]
 
 
-def _should_recall(db: sqlite3.Connection, inputs: ContextInputs, session: SessionInfo | None) -> bool:
-    """Whether memories are recalled: as the request says, else the session, else the settings."""
-    if inputs.request.auto_recall is not None:
-        return inputs.request.auto_recall
-    session_option = sessions.options(db, sessions.key(session)).get("auto_recall") if session is not None else None
-    return session_option if isinstance(session_option, bool) else inputs.auto_recall_default
+def _recall_options(db: sqlite3.Connection, inputs: ContextInputs, session: SessionInfo | None) -> RecallOptions:
+    """What is recalled: as the request says, else the session, else the settings."""
+    session_options = sessions.options(db, sessions.key(session)) if session is not None else {}
+    return recall_options.resolve(inputs.request, session_options, inputs.recall)
 
 
 def _find_procedures(sources: ContextSources, query: str, scope: Scope) -> list[Summary]:

@@ -63,6 +63,7 @@ def build(plan: ContextPlan, material: ContextMaterial, notes: Sequence[str] = (
         text=prompt.text,
         dropped=_complete_dropped(material, prompt.pieces, dropped),
         notes=(*notes, *filter(None, added)),
+        found=material.found,
     )
 
 

@@ -24,6 +24,7 @@ class ContextPlan:
         per_session: So many memories of one session come before those of other sessions, so that one long chat does not
             crowd the others out. Further memories of it can fill what the others leave.
         now: Microseconds since 1970.
+        recall_limit: The most memories; None for as many as the budget holds.
         says_no_match: Whether a line says that no memory matches, if there is none.
     """
 
@@ -35,6 +36,7 @@ class ContextPlan:
     count: CountTokens
     per_session: int
     now: int
+    recall_limit: int | None = None
     says_no_match: bool = False
 
     def layer_tokens(self, layer: str) -> int:
@@ -58,7 +60,8 @@ class ContextMaterial:
         neighbours: The messages directly before and after each of the best hits, by message id.
         importance: 0 to 1 by message id; 0.5 if not known.
         pinned: The ids of pinned messages.
-        no_match: Whether memories were searched for, and none is a good match.
+        no_match: Whether memories were searched for, and none is good enough to be shown.
+        found: Whether the best memory is a good match, or none was searched for.
     """
 
     turns: Sequence[Message] = ()
@@ -70,6 +73,7 @@ class ContextMaterial:
     importance: Mapping[str, float] = field(default_factory=dict)
     pinned: Collection[str] = ()
     no_match: bool = False
+    found: bool = True
 
     @property
     def latest(self) -> Sequence[Message]:

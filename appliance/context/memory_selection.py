@@ -67,6 +67,7 @@ but never excludes it."""
 NO_TOKENS_LEFT = "no room left"
 FAR_WEAKER = "far weaker match than the best"
 NO_GOOD_MATCH = "no good match for the query"
+OVER_LIMIT = "over the recall limit"
 PLACEHOLDER = "a placeholder of the app, without words of a person"
 
 
@@ -158,8 +159,16 @@ def select_memories(
     others = [summary for summary in material.summaries if summary.level != "procedure"]
     _add_summaries(selection, material, others, int(max_tokens * SUMMARIES_SHARE))
     memory_tokens = selection.tokens_left
+    summary_count = len(selection.pieces)
+
+    def memory_count() -> int:
+        return len(selection.pieces) - summary_count
+
     for memory in memories:
         if memory.id in selection.pieces:  # as the neighbour of another memory
+            continue
+        if plan.recall_limit is not None and memory_count() >= plan.recall_limit:
+            dropped.append(Dropped(memory.id, OVER_LIMIT))
             continue
         if selection.tokens_left <= plan.budget // FULL_BELOW_BUDGET_FRACTION:
             dropped.append(Dropped(memory.id, NO_TOKENS_LEFT))
@@ -169,7 +178,7 @@ def select_memories(
             dropped.append(Dropped(memory.id, NO_TOKENS_LEFT))
         elif memory.rank <= MEMORIES_WITH_NEIGHBOURS:
             for neighbour in _needed_neighbours(material, memory, shown):
-                if neighbour.id not in selection.pieces:
+                if neighbour.id not in selection.pieces and memory_count() != plan.recall_limit:
                     part = _fit(selection, neighbour, EXCERPT_TOKENS)
                     if part is not None and part.item.fidelity != "placeholder":
                         selection.put(part)

@@ -7,6 +7,7 @@ from appliance import requests as r
 from appliance.context.builder import ContextInputs
 from appliance.context.shares import shares
 from appliance.errors import UsageError
+from appliance.requests.recall_options import RecallOptions
 from appliance.settings import Settings
 from appliance.types import Scope
 
@@ -30,6 +31,6 @@ def resolve(request: r.ContextRequest, settings: Settings, scope: Scope) -> Cont
         shares=shares(request.preset or defaults.preset, own_shares if request.shares is None else request.shares),
         ranking=request.profile or defaults.profile,
         per_session=defaults.per_session,
-        auto_recall_default=defaults.auto_recall,
+        recall=RecallOptions(defaults.auto_recall, defaults.recall_limit, defaults.min_score),
         mask_secrets=settings.secrets.policy != "keep",
     )

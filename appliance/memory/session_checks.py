@@ -8,12 +8,10 @@ from typing import Any, get_args
 
 from appliance.errors import UsageError
 from appliance.memory.working_memory import WindowBuilder
+from appliance.requests import recall_options
 from appliance.store.session_options import INDEPENDENT
 from appliance.store.sql import to_json
 from appliance.types import ROLES, StorageScope
-
-AUTO_RECALL = "auto_recall"
-"""The option that says whether a context recalls memories of other sessions automatically."""
 
 BRANCH_TITLE_SUFFIX = " (branch)"
 """Ends the title of a branch whose caller gives none."""
@@ -79,9 +77,10 @@ def encode_options(window_builder: WindowBuilder, options: Mapping[str, Any]) ->
     Raises:
         UsageError: An option has an invalid value.
     """
-    for name in (AUTO_RECALL, INDEPENDENT):
-        if not isinstance(options.get(name, True), bool):
-            raise UsageError(f"The option {name} must be true or false, not {options[name]!r}.")
+    if not isinstance(options.get(INDEPENDENT, True), bool):
+        raise UsageError(f"The option {INDEPENDENT} must be true or false, not {options[INDEPENDENT]!r}.")
+    for name in recall_options.NAMES:
+        recall_options.check(name, options.get(name))
     window_builder.policy_for(options, "the options")
     try:
         return to_json(options)

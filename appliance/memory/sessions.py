@@ -13,7 +13,6 @@ from appliance import requests as r
 from appliance import timestamps
 from appliance.errors import NotFound, UsageError
 from appliance.memory.session_checks import (
-    AUTO_RECALL,
     branch_title,
     check_metadata,
     check_storage_scope,
@@ -24,6 +23,7 @@ from appliance.memory.session_checks import (
     unicode_errors_as_usage,
 )
 from appliance.memory.working_memory import WorkingMemory
+from appliance.requests import recall_options
 from appliance.store import branches, chunks, deletion, messages, session_listing, sessions, tags
 from appliance.store.database import Database
 from appliance.store.session_listing import SessionFilter
@@ -92,7 +92,7 @@ class SessionService:
         check_ttl(request.ttl)
         check_storage_scope(request.storage_scope or "all")
         check_metadata(request.metadata or {})
-        auto_recall = {} if request.auto_recall is None else {AUTO_RECALL: request.auto_recall}
+        auto_recall = {} if request.auto_recall is None else {recall_options.AUTO_RECALL: request.auto_recall}
         options = {**(request.options or {}), **auto_recall}
         title = None if request.title is None else normalize_title(request.title)
         scope = Scope(self._user(request.user_id), request.namespace, request.agent_id)

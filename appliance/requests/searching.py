@@ -122,12 +122,18 @@ class ContextRequest(Request[Context]):
         auto_recall: Whether anything is recalled at all. By default the session's option decides, then the settings.
         leave_out: Texts that the assistant has anyway; memories that say the same are left out.
         tags: Memories only from sessions with any of these tags.
+        recall_limit: The most messages of other sessions. By default the session's option decides, then the settings,
+            which set no limit. Summaries are not counted; with 0 there are none either.
+        min_score: The least score of a message of another session, 0 to 1; 0 for the nearest in any case. By default
+            the session's option decides, then the settings; without either, there are none if the best is not good
+            enough to rely on, and all of them if it is.
 
     Returns:
-        The context. ``tokens`` never exceeds ``budget``.
+        The context. ``tokens`` never exceeds ``budget``. ``found`` is False if no memory is a good match.
 
     Raises:
-        UsageError: The budget is below 1, or a profile, preset or share is unknown.
+        UsageError: The budget is below 1, a profile, preset or share is unknown, or the limit or minimum score is
+            invalid.
         NotFound: No such session.
     """
 
@@ -149,6 +155,8 @@ class ContextRequest(Request[Context]):
     auto_recall: bool | None = None
     leave_out: Collection[str] = ()
     tags: Sequence[str] | None = None
+    recall_limit: int | None = None
+    min_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,11 @@ MIN_CONFIDENCE = 0.12
 """The confidence of the best hit from which on a search has found something. It is low: hits for nothing do less harm
 than an answer that is not shown."""
 
+MIN_CONTEXT_CONFIDENCE = 0.16
+"""The confidence of the best hit from which on a context has memories: more than ``KEYWORD_CONFIDENCE``, because one
+word in common is worth showing to a person, while an assistant takes what it is given for what is known. Measured by
+``tests/eval/floors.py``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
@@ -124,10 +129,12 @@ MAX_LOGIT = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """How much each candidate is what was asked for, 0 to 1, (candidates,), and whether the best one is a match."""
+    """How much each candidate is what was asked for, 0 to 1, (candidates,), and whether the best one is a match, for a
+    person who looks at it and for an assistant that relies on it."""
 
     scores: Column
     found: bool
+    supports_context: bool
 
 
 def judge(
@@ -140,7 +147,7 @@ def judge(
     """Judge the hits of a search."""
     rows = _answers(parsed, candidates, ranking, selection)
     if not len(rows):
-        return Confidence(np.zeros(len(candidates)), found=False)
+        return Confidence(np.zeros(len(candidates)), found=False, supports_context=False)
     best = rows[0]
     # Messages that still wait for the index may be all that there is, and have none.
     has_cosines = "dense" in candidates.scores and not np.isnan(candidates.scores["dense"]).all()
@@ -162,7 +169,12 @@ def judge(
         logit += _missing_logit(resources, parsed, candidates, ranking, rows)
     logits = np.clip(logit + ranking.scores - ranking.scores[best], -MAX_LOGIT, max(logit, -MAX_LOGIT))
     scores = 1 / (1 + np.exp(-logits))
-    return Confidence(scores, bool(scores[best] >= MIN_CONFIDENCE) or (has_cosines and calibration is None))
+    is_uncalibrated = has_cosines and calibration is None
+    return Confidence(
+        scores,
+        found=is_uncalibrated or bool(scores[best] >= MIN_CONFIDENCE),
+        supports_context=is_uncalibrated or bool(scores[best] >= MIN_CONTEXT_CONFIDENCE),
+    )
 
 
 def _log_odds(confidence: float) -> float:

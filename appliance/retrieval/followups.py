@@ -106,6 +106,7 @@ def blend(plain: Hits, augmented: Hits, turns: Sequence[str]) -> Hits:
         took_ms=plain.took_ms + augmented.took_ms,
         summaries=augmented.summaries,
         found=plain.found or augmented.found,
+        supports_context=plain.supports_context or augmented.supports_context,
     )
 
 

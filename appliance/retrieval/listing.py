@@ -68,6 +68,11 @@ def is_found(found: RankedSearch, page: Page) -> bool:
     return confidence.found and bool((confidence.scores >= (page.min_score or 0.0)).any())
 
 
+def supports_context(found: RankedSearch) -> bool:
+    """Whether the best hit is so good that an assistant may rely on it."""
+    return found.confidence.supports_context or found.parsed.query.lists_all
+
+
 def read_page(found: RankedSearch, page: Page) -> ListedPage:
     """Read the hits of one page, without counting those behind it."""
     if page.min_score is None and page.sort == "score" and not (found.confidence.found or found.parsed.query.lists_all):

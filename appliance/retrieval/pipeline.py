@@ -21,7 +21,7 @@ from appliance.retrieval.explain import why_not
 from appliance.retrieval.foreign_words import put_by_words
 from appliance.retrieval.hits import build_hits, with_neighbours
 from appliance.retrieval.legs import find_candidates, parse_query
-from appliance.retrieval.listing import RankedSearch, count_hits, count_likely, is_found, read_page
+from appliance.retrieval.listing import RankedSearch, count_hits, count_likely, is_found, read_page, supports_context
 from appliance.retrieval.placeholders import without_placeholders
 from appliance.retrieval.ranking import rank
 from appliance.retrieval.repetition import put_behind_answers
@@ -87,6 +87,7 @@ def _search(resources: SearchResources, search_query: SearchQuery, page: Page, e
         likely=count_likely(found, total),
         more=listed.more,
         found=is_found(found, page),
+        supports_context=supports_context(found),
     )
     if search_query.archived == "always":
         return archive_search.with_missing_note(resources, answer)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from appliance import requests as r
 from appliance.errors import ApplianceError, NotFound, UsageError
-from appliance.requests import PRIVATE_PREFIX, Request
+from appliance.requests import PRIVATE_PREFIX, Request, recall_options
 from appliance.transports.base import Transport
 from appliance.transports.codec import check_types
 from appliance.types import Message, OnProgress, RemovalResult, SessionInfo, Window
@@ -130,14 +130,16 @@ class PrivateTransport:
         """A context's request in terms of the long-term memory: the session itself comes as its window."""
         info: SessionInfo = self._run(r.SessionRequest(id), id)
         window: Window = self._run(r.WindowRequest(id), id)
-        session_option = info.options.get("auto_recall", True)
+        options = recall_options.resolve(request, info.options, recall_options.RecallOptions(None))
         return replace(
             request,
             session_id=None,
             user_id=info.user_id,
             namespace=info.namespace,
             window=window,
-            auto_recall=session_option if request.auto_recall is None else request.auto_recall,
+            auto_recall=options.auto_recall,
+            recall_limit=options.recall_limit,
+            min_score=options.min_score,
             counted=False,
         )
 

@@ -165,6 +165,8 @@ class Hits(Sequence[Hit]):
         more: Whether there are hits behind these, which ``offset`` leads to.
         found: Whether the best message is a good match. If it is not, there are no hits, unless a minimum score is
             asked for; ``total`` counts the others nevertheless.
+        supports_context: Whether the best message is so good a match that an assistant may rely on it. If it is not, a
+            context has no memories, while a search shows them to a person.
         why_not: What became of the message that was asked about.
         times: The words of the query that name a time; messages from then come first.
         summaries: The summaries that answer the query best.
@@ -183,6 +185,7 @@ class Hits(Sequence[Hit]):
     likely: int = 0
     more: bool = False
     found: bool = True
+    supports_context: bool = True
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -234,7 +237,8 @@ class Dropped:
 class Context:
     """What an assistant is given. ``tokens`` is the exact length of ``text`` in ``encoding``; it is the sum of the
     layers' tokens and never exceeds ``budget``. All four layers are present, even if empty. ``messages`` is the same
-    content in chat form; its contents do not exceed the budget either."""
+    content in chat form; its contents do not exceed the budget either. ``found`` is False if memories were searched for
+    and none is a good match: the memory does not know the answer."""
 
     query: str
     budget: int
@@ -245,3 +249,4 @@ class Context:
     text: str
     dropped: tuple[Dropped, ...]
     notes: tuple[str, ...] = ()
+    found: bool = True

@@ -65,12 +65,14 @@ export type BranchBody = {
 /**
  * What an assistant is given. ``tokens`` is the exact length of ``text`` in ``encoding``; it is the sum of the
  * layers' tokens and never exceeds ``budget``. All four layers are present, even if empty. ``messages`` is the same
- * content in chat form; its contents do not exceed the budget either.
+ * content in chat form; its contents do not exceed the budget either. ``found`` is False if memories were searched for
+ * and none is a good match: the memory does not know the answer.
  */
 export type Context = {
   budget: number;
   dropped: Array<Dropped>;
   encoding: string;
+  found?: boolean;
   layers: Array<Layer>;
   messages: Array<Record<string, string>>;
   notes?: Array<string>;
@@ -100,10 +102,18 @@ export type ContextBody = {
    * A token encoding, or the name of the assistant's model.
    */
   encoding?: string | null;
+  /**
+   * The least score of such a message. By default there are none if the best is no good match.
+   */
+  min_score?: number | null;
   namespace?: string | null;
   preset?: "assistant" | "support" | "tutor" | "code" | null;
   profile?: "evidence" | "balanced" | "items" | "bm25" | "dense" | null;
   query: string;
+  /**
+   * The most messages of other sessions; by default as the session or the settings say.
+   */
+  recall_limit?: number | null;
   /**
    * The present conversation.
    */

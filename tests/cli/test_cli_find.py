@@ -17,7 +17,7 @@ HIT_KEYS = [
     "author", "timestamp", "text", "snippet", "source", "tier", "why", "before",
     "after", "time", "corrected", "document", "folded",
 ]  # fmt: skip
-CONTEXT_KEYS = ["query", "budget", "tokens", "encoding", "layers", "messages", "text", "dropped", "notes"]
+CONTEXT_KEYS = ["query", "budget", "tokens", "encoding", "layers", "messages", "text", "dropped", "notes", "found"]
 
 
 def test_search_prints_a_line_a_hit(run: Run, kept: Path) -> None:

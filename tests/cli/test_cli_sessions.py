@@ -132,6 +132,9 @@ def test_a_session_gives_what_it_is_told_to(run: Run, filled: Path) -> None:
     assert within[0]["text"].startswith("The blue one")
     assert document(run("sessions", "scope", "trip", "all", "--json"))["session"]["options"] == {"auto_recall": False}
     assert document(run("search", "reservation", "--json"))["hits"][0]["text"].startswith("The blue one")
+    limited = document(run("sessions", "scope", "trip", "--recall-limit", "5", "--min-score", "0.5", "--json"))
+    assert limited["session"]["options"] == {"auto_recall": False, "recall_limit": 5, "min_score": 0.5}
+    assert run("sessions", "scope", "trip", "--recall-limit", "-1").exit_code == 2
     assert run("sessions", "scope", "trip", "some").exit_code == 2
 
 

@@ -14,6 +14,7 @@ from appliance.context.builder import ContextInputs, ContextSources, build_conte
 from appliance.context.shares import shares
 from appliance.errors import UsageError
 from appliance.requests import ContextRequest, ProfileRequest, SearchRequest
+from appliance.requests.recall_options import RecallOptions
 from appliance.types import Fact, Hits, Quote, Scope, Summary, SummaryHit, Window
 from appliance_models import encoding_for
 from tests.engines import engine_of
@@ -143,7 +144,7 @@ def test_facts_window_and_summaries_find_their_layers(life: Appliance) -> None:
     inputs = ContextInputs(
         request=ContextRequest("how much was it again?", session_id=session.id), scope=Scope("me"), budget=600,
         counter=encoding_for(), shares=shares("assistant", {}), ranking="balanced", per_session=12,
-        auto_recall_default=True,
+        recall=RecallOptions(),
     )  # fmt: skip
     context = build_context(sources, inputs)
     by_layer = {layer.name: [item.message_id for item in layer.items] for layer in context.layers}

@@ -96,6 +96,20 @@ def test_a_context_answers_what_python_answers(memory: Appliance, client: TestCl
     assert [layer["name"] for layer in answer["layers"]] == ["profile", "retrieved", "summary", "recent"]
 
 
+def test_a_context_keeps_to_a_limit_and_a_score(client: TestClient) -> None:
+    for number in range(3):
+        said(client, f"boat {number} is in the harbour", session_id=f"harbour-{number}")
+
+    def recalled(**options: object) -> int:
+        answer = client.post("/v1/context", json={"query": "which boat is in the harbour?", **options}).json()
+        return sum(len(layer["items"]) for layer in answer["layers"] if layer["name"] == "retrieved")
+
+    assert recalled() == 3 and recalled(recall_limit=2) == 2 and recalled(recall_limit=0) == 0
+    assert recalled(min_score=1) == 0
+    refused = [{"recall_limit": -1}, {"min_score": 2}]
+    assert [client.post("/v1/context", json={"query": "x", **one}).status_code for one in refused] == [422, 422]
+
+
 def test_a_context_counts_what_it_hands_out_unless_told_not_to(client: TestClient) -> None:
     id = said(client, "the wine cellar has twelve bottles left", session_id="old")["id"]
     said(client, "good morning", session_id="now")

@@ -54,7 +54,7 @@ def test_ten_tools_say_what_they_do_and_what_they_may_change(memory: Appliance) 
             assert hints.destructive_hint is (name == "memory_forget")
             assert hints.idempotent_hint is (name not in ("memory_add", "memory_people"))
             for argument in tool.input_schema["properties"].values():
-                assert argument["type"] in ("string", "integer", "boolean", "array")
+                assert argument["type"] in ("string", "integer", "number", "boolean", "array")
         assert len(repr([tool.model_dump() for tool in listed.tools])) < 30_000
 
     talk(memory, work)
@@ -144,7 +144,7 @@ def test_what_matches_nothing_well_is_said_and_the_nearest_are_there_on_request(
         found = await caller.call("memory_search", query="zorblax quantum flux")
         assert (found["found"], found["hits"]) == (False, []) and found["weaker"] > 0
         said = await caller.said("memory_search", query="zorblax quantum flux")
-        assert said.startswith("No good match.") and "weak=true" in said
+        assert said.startswith("found: false. No good match.") and "weak=true" in said
         nearest = await caller.call("memory_search", query="zorblax quantum flux", weak=True)
         assert not nearest["found"] and nearest["hits"] and nearest["hits"][0]["score"] < 0.12
         good = await caller.call("memory_search", query="reservation QX-4471")

@@ -204,6 +204,12 @@ class ContextBody(ScopedBody):
     )
     auto_recall: bool | None = Field(None, description="False leaves retrieved messages out.")
     tags: list[Tag] | None = Field(None, description="Memories only from sessions with one of these tags.")
+    recall_limit: Annotated[int, Field(ge=0), WHOLE_NUMBER] | None = Field(
+        None, description="The most messages of other sessions; by default as the session or the settings say."
+    )
+    min_score: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="The least score of such a message. By default there are none if the best is no good match."
+    )
 
 
 class TagsBody(RequestBody):

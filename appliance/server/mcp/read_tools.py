@@ -192,7 +192,13 @@ def context(access: McpAccess, arguments: schemas.ContextArguments) -> results.C
     """The context for a question, as text."""
     session_id = access.readable_session(arguments.session).id if arguments.session else None
     result = access.memory.context(
-        arguments.query, session_id=session_id, user_id=access.user, namespace=access.namespace, budget=arguments.budget
+        arguments.query,
+        session_id=session_id,
+        user_id=access.user,
+        namespace=access.namespace,
+        budget=arguments.budget,
+        recall_limit=arguments.recall_limit or None,
+        min_score=0 if arguments.weak else arguments.min_score or None,
     )
     ids = [item.message_id for layer in result.layers for item in layer.items]
     return results.ContextResult(
@@ -201,6 +207,7 @@ def context(access: McpAccess, arguments: schemas.ContextArguments) -> results.C
         budget=result.budget,
         encoding=result.encoding,
         text=result.text,
+        found=result.found,
         ids=list(dict.fromkeys(ids)),
         left_out=len(result.dropped),
         notes=short_notes(result.notes),

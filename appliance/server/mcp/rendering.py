@@ -94,16 +94,17 @@ def render_span(span: results.TimelineSpan) -> str:
 
 def render_search(result: results.SearchResult) -> str:
     notes = [f"note: {note}" for note in result.notes]
+    found = "" if result.found else "found: false. "
     if not result.hits:
         hint = "No matches. Try other words, fewer filters, or memory_timeline with since and until."
         if result.weaker:
             hint = f"No good match. Try other words, or weak=true for the nearest of {result.weaker} messages."
-        return _join([hint, *notes])
+        return _join([found + hint, *notes])
     is_weak = max(hit.score for hit in result.hits) < WEAK_SCORE
     weak = "Weak matches only: they may be about something else. " if is_weak else ""
     return _join(
         [
-            f"{weak}{_plural(len(result.hits), 'hit')}, best first"
+            f"{found}{weak}{_plural(len(result.hits), 'hit')}, best first"
             " (id | score, 1 is certain | when | who | session | what matched):",
             *map(render_message_line, result.hits),
             *notes,
@@ -143,11 +144,20 @@ def render_get(result: results.GetResult) -> str:
 
 
 def render_context(result: results.ContextResult) -> str:
+    notes = [f"note: {note}" for note in result.notes]
     if not result.text.strip():
-        return _join(["The memory has nothing about that.", *(f"note: {note}" for note in result.notes)])
+        return _join(["found: false. The memory has nothing about that.", *notes])
+    if not result.found:
+        return _join(
+            [
+                "found: false. No memory matches; the facts and turns below are given anyway.",
+                result.text.rstrip(),
+                *notes,
+            ]
+        )
     left_text = f"; {result.left_out} more did not fit" if result.left_out else ""
     tail = f"({result.tokens:,} of {result.budget:,} tokens{left_text}; memory_get reads an m-id in full)"
-    return _join([result.text.rstrip(), *(f"note: {note}" for note in result.notes), tail])
+    return _join([result.text.rstrip(), *notes, tail])
 
 
 def render_add(result: results.AddResult) -> str:

@@ -49,11 +49,14 @@ class SearchResult(ToolResult, frozen=True):
 
 
 class ContextResult(ToolResult, frozen=True):
+    """``found`` is false if no memory is a good match: what was asked for is not known."""
+
     query: str
     tokens: int
     budget: int
     encoding: str
     text: str
+    found: bool = True
     ids: list[str] = []
     left_out: int = 0
     notes: list[str] = []

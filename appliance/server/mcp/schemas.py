@@ -88,6 +88,9 @@ class ContextArguments(ToolArguments, frozen=True):
     ]
     budget: Annotated[int, Meta(ge=50, le=MAX_CONTEXT_TOKENS, description="Tokens at most.")] = 1_500
     session: Annotated[str, Meta(max_length=300, description="The present conversation, if it is kept here.")] = ""
+    recall_limit: Annotated[int, Meta(ge=0, description="Messages at most; 0 leaves it to the settings.")] = 0
+    min_score: Annotated[float, Meta(ge=0, le=1, description="Their least score; 0 leaves it to the settings.")] = 0.0
+    weak: Annotated[bool, Meta(description="The nearest messages even if none is a good match.")] = False
 
 
 class GetArguments(ToolArguments, frozen=True):

@@ -75,7 +75,8 @@ CONTEXT = ToolSpec(
     "memory_context",
     "Build context",
     "Get what is known and remembered for one question, ready to read, within a budget of tokens: facts about the"
-    " person, then excerpts of past conversations. Use it to answer at once; use memory_search to look around.",
+    " person, then excerpts of past conversations. Use it to answer at once; use memory_search to look around. If found"
+    " is false, no memory matches: say that you do not know rather than guess.",
     schemas.ContextArguments,
     results.ContextResult,
     read_tools.context,

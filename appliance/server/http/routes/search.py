@@ -72,6 +72,8 @@ def context(caller: Reader, body: ContextBody) -> Response:
         preset=body.preset,
         shares=None if body.shares is None else {str(layer): share for layer, share in body.shares.items()},
         auto_recall=body.auto_recall,
+        recall_limit=body.recall_limit,
+        min_score=body.min_score,
     )
     with usage_error_as_conflict():
         session = _searched_session(caller, body.session_id, body.user_id)
@@ -97,6 +99,8 @@ class _ContextOptions(TypedDict):
     preset: str | None
     shares: Mapping[str, float] | None
     auto_recall: bool | None
+    recall_limit: int | None
+    min_score: float | None
 
 
 def _without_folders(caller: HttpCaller, hit: Hit) -> Hit:
