@@ -380,6 +380,8 @@ export type ForgetBody = unknown;
  *         that was read, and the span is that of this part.
  *     problem: Why it can't be read; empty if it can.
  *     hint: What to do about the problem.
+ *     watch_path: What to watch so that later exports are read, too: the folder of downloads for what lies in it, else
+ *         ``path``.
  */
 export type FoundHistory = {
   bytes: number;
@@ -392,6 +394,7 @@ export type FoundHistory = {
   path: string;
   problem?: string;
   tool: string;
+  watch_path?: string;
   watched: boolean;
 };
 
@@ -1526,15 +1529,15 @@ export class Appliance extends Client {
     seconds?: number;
   }, options?: RequestOptions): Promise<Discovery>;
   /**
-   * As OpenAI's, computed on this machine; nothing is stored. ``model`` is the memory's model, or left out.
+   * As OpenAI's, computed on this machine; nothing is stored. ``model`` is the memory's model, or left out;
+   * ``dimensions`` can only be the length of its vectors. Tokens are taken in place of texts, too.
    * ``input_type`` says "query" for questions, which some models read differently.
    *
    * `POST /v1/embeddings`
    */
   embeddings(body: {
-  dimensions?: number;
   encoding_format?: "float" | "base64";
-  input: unknown;
+  input: string | Array<string>;
   input_type?: "passage" | "query";
   model?: string;
 }, options?: RequestOptions): Promise<Record<string, unknown>>;

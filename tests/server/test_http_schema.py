@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from appliance import Appliance
+from appliance.server.openai_proxy import errors
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
 from tests.http_calls import application, owner, running
@@ -93,7 +94,10 @@ def test_every_operation_is_documented(memory: Appliance) -> None:
             for status, response in operation["responses"].items():
                 assert response["description"], where
                 if status >= "400":
-                    assert "application/problem+json" in response["content"], where
+                    is_of_openai = path.startswith(errors.PATHS)
+                    assert ("application/json" if is_of_openai else "application/problem+json") in response[
+                        "content"
+                    ], where
             if body := operation.get("requestBody"):
                 (content,) = body["content"].values()
                 schema = content["schema"]

@@ -13,6 +13,7 @@ from appliance.retrieval.weights import profiles
 from appliance.server.access import middleware
 from appliance.server.access.grants import Service
 from appliance.server.http import problems
+from appliance.server.openai_proxy import errors
 
 DESCRIPTION = """A personal memory of conversations, stored and searched entirely on this machine.
 
@@ -88,8 +89,11 @@ def _describe_problems(path: str, operation: dict[str, Any]) -> None:
     for status, description in descriptions.items():
         responses.setdefault(status, {"description": description})
     for status, response in responses.items():
-        if status >= "400":
-            # The chat proxy answers with OpenAI's errors, the middleware before it with problems.
+        if status < "400":  # "default" is not
+            continue
+        if path.startswith(errors.PATHS):
+            response["content"] = {"application/json": {"schema": errors.SCHEMA}}
+        else:
             response["content"] = {**response.get("content", {}), problems.MEDIA_TYPE: {"schema": _PROBLEM}}
     if path in middleware.PUBLIC_PATHS:
         del responses["401"], responses["429"]

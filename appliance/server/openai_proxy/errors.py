@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
 import msgspec
 from starlette.responses import JSONResponse, Response
@@ -16,6 +17,11 @@ from appliance.server.openai_proxy import upstream
 PATHS = ("/v1/chat/", "/v1/models", "/v1/completions", "/v1/embeddings", "/v1/responses")
 """The beginnings of the paths that are OpenAI's."""
 
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"error": {"type": "object", "properties": {"message": {"type": "string"}}}},
+}
+"""An error in the OpenAPI document. An endpoint may send others of its own."""
 
 STATUSES: tuple[tuple[type[ApplianceError], int, str], ...] = (
     (upstream.UpstreamNotConfigured, 503, "model_not_configured"),

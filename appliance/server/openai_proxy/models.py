@@ -84,23 +84,26 @@ class _ModelList(msgspec.Struct):
     data: list[dict[str, Any]]
 
 
+_TEXT = {"type": "string", "minLength": 1}
+
+
 @router.post(
     "/v1/embeddings",
     summary="Vectors of texts, by the model of the memory",
     responses=openapi.EMBEDDINGS_RESPONSES,
     openapi_extra=openapi.plain_extra(
         {
-            "input": {},
+            "input": {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": MAX_INPUTS}]},
             "model": {"type": "string"},
             "encoding_format": {"type": "string", "enum": ["float", "base64"]},
-            "dimensions": {"type": "integer"},
             "input_type": {"type": "string", "enum": ["passage", "query"]},
         },
         "input",
     ),
 )
 async def embeddings(request: Request) -> Response:
-    """As OpenAI's, computed on this machine; nothing is stored. ``model`` is the memory's model, or left out.
+    """As OpenAI's, computed on this machine; nothing is stored. ``model`` is the memory's model, or left out;
+    ``dimensions`` can only be the length of its vectors. Tokens are taken in place of texts, too.
     ``input_type`` says "query" for questions, which some models read differently."""
     service: Service = request.app.state.service
     try:
