@@ -282,20 +282,20 @@ def test_a_forced_format():
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "Dear diary, 31/12/2024 was fine.",
-        '{"a": 1}',
-        "[1, 2, 3]",
-        b"\x00\x01\x02\xff",
-        "a,b\n1,2\n",
-        "2026-01-01 10:00:00 - INFO: up\n",
-    ],
+    ["Dear diary, 31/12/2024 was fine.", '{"a": 1}', "[1, 2, 3]", "a,b\n1,2\n", "2026-01-01 10:00:00 - INFO: up\n"],
 )
 def test_other_files_are_not_recognised(text):
     with pytest.raises(InputError) as error:
         detect(document(text))
     assert error.value.where == "x"
     assert "--format" in error.value.hint
+
+
+def test_for_what_is_no_text_another_file_is_asked_for():
+    with pytest.raises(InputError, match="no text") as error:
+        detect(document(b"\x00\x01\x02\xff"))
+    assert error.value.where == "x"
+    assert "name one of them" in error.value.hint
 
 
 def test_an_unreadable_document():
