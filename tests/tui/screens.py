@@ -59,11 +59,11 @@ def opened(home: Path) -> Callable[[], Appliance]:
 
 @asynccontextmanager
 async def shown(
-    home: Path, size: tuple[int, int] = SIZE, **how: Any
+    home: Path, size: tuple[int, int] = SIZE, notifications: bool = False, **how: Any
 ) -> AsyncIterator[tuple[ApplianceApp, Pilot[None]]]:
     """The app on a home, once it knows what there is."""
     app = ApplianceApp(opened(home), **how)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=notifications) as pilot:
         await until(pilot, lambda: bool(app.status_text))
         yield app, pilot
 

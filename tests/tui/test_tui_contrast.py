@@ -76,7 +76,7 @@ QUICK = ("recall-list",)
 )
 def test_all_texts_can_be_read_in_every_theme(scene: str, looked_at: Path) -> None:
     async def body() -> None:
-        async with shown(looked_at, motion=False) as (app, pilot):
+        async with shown(looked_at, notifications=True, motion=False) as (app, pilot):
             await until(pilot, lambda: app.status_text)
             await (SCENES | MOMENTS)[scene](app, pilot)
             found = []
