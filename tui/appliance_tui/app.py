@@ -32,6 +32,7 @@ from appliance_tui.author_colours import author_key, name_keys, person_names, ti
 from appliance_tui.editor import remove_leftovers
 from appliance_tui.ingestion import ImportQueue
 from appliance_tui.input_queue import InputHandled, InputQueue
+from appliance_tui.lazy_screens import lazy_screen
 from appliance_tui.path_input import parse_paths
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.themes import THEMES, initial_theme, line_filters, no_color
@@ -65,18 +66,6 @@ STARTUP_DELAY_SECONDS = 0.7
 opens the index."""
 
 
-def _lazy_screen(module: str, name: str) -> Callable[[], Screen[None]]:
-    """A screen whose module is loaded when it is first shown, so that the first screen appears at once."""
-
-    def load() -> Screen[None]:
-        from importlib import import_module
-
-        instance: Screen[None] = getattr(import_module(f"appliance_tui.screens.{module}"), name)()
-        return instance
-
-    return load
-
-
 class ApplianceApp(App[None]):
     """The terminal UI of a memory."""
 
@@ -87,12 +76,12 @@ class ApplianceApp(App[None]):
     ENABLE_COMMAND_PALETTE = True
     MODES: ClassVar = {
         "recall": SearchScreen,
-        "conversations": _lazy_screen("conversations", "ConversationsScreen"),
-        "context": _lazy_screen("context", "ContextScreen"),
-        "memory": _lazy_screen("memory", "MemoryScreen"),
-        "inbox": _lazy_screen("inbox", "InboxScreen"),
-        "vitals": _lazy_screen("status", "StatusScreen"),
-        "people": _lazy_screen("people", "PeopleScreen"),
+        "conversations": lazy_screen("conversations", "ConversationsScreen"),
+        "context": lazy_screen("context", "ContextScreen"),
+        "memory": lazy_screen("memory", "MemoryScreen"),
+        "inbox": lazy_screen("inbox", "InboxScreen"),
+        "vitals": lazy_screen("status", "StatusScreen"),
+        "people": lazy_screen("people", "PeopleScreen"),
     }
     DEFAULT_MODE = "recall"
 

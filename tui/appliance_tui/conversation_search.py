@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from appliance_tui.widgets.display_text import fit_width
+
 if TYPE_CHECKING:
     from appliance.client import Appliance
+
+BATCH_SIZE = 250
+"""Messages that one query searches, so that other queries do not wait long."""
+
+MAX_TYPED_CHARACTERS = 24
+"""Characters of a typed search in the last line, which has the place in the conversation too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,22 @@ class ConversationSearch:
     find: Callable[[Appliance, Sequence[str]], FoundBatch]
     pattern: re.Pattern[str] | None
     is_typed: bool
+
+    @property
+    def label(self) -> str:
+        """What the last line calls it. Any word of a query is a match, which quotation marks would deny."""
+        return f"“{fit_width(self.text, MAX_TYPED_CHARACTERS).rstrip()}”" if self.is_typed else "words"
+
+    def query(self, ids: Sequence[str]) -> Callable[[Appliance], FoundBatch]:
+        """The search in these messages, for a memory's worker."""
+        return lambda memory: self.find(memory, ids)
+
+
+def batches(count: int, first: int) -> Iterator[slice]:
+    """The batches of a conversation of ``count`` messages: from ``first`` to the end, then from the start."""
+    for begin, end in ((first, count), (0, first)):
+        for start in range(begin, end, BATCH_SIZE):
+            yield slice(start, min(start + BATCH_SIZE, end))
 
 
 def typed_search(words: str) -> ConversationSearch:

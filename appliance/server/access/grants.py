@@ -32,7 +32,7 @@ class Grant:
 
 OWNER = Grant("owner")
 
-ANONYMOUS = Grant("nobody", "", "", read_only=True)
+ANONYMOUS = Grant("anonymous", "", "", read_only=True)
 """The grant of a request that needs no token."""
 
 

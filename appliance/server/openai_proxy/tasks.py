@@ -1,6 +1,6 @@
 """Task prompts: what a front end asks the model about a conversation for its own purposes, such as a title.
 
-They come through the same endpoint as what a person says, but nobody's words are in them that were not sent already.
+They come through the same endpoint as what a person says, but all that they quote of a person was sent before.
 ``recognise`` tells them by a header and by their shape: by the frame of a template (``_FRAMED_KINDS``), by phrases of
 the templates that the front ends come with (``PATTERNS``), and titles by what every prompt for one has: an instruction,
 a limit, and a transcript. docs/proxy.md lists the front ends.

@@ -19,13 +19,13 @@ from textual.widgets import Static
 from appliance.errors import NotFound
 from appliance_tui.attached_files import open_attachment
 from appliance_tui.branches import choose_branch
-from appliance_tui.conversation_search import ConversationSearch, FoundBatch, query_search, typed_search
+from appliance_tui.conversation_search import ConversationSearch, batches, query_search, typed_search
 from appliance_tui.destinations import first_day_since
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.selecting import SelectingScreen
 from appliance_tui.undo import message_pins, toggle_pins
 from appliance_tui.widgets.conversation_layout import ConversationLayout, build_layout, empty_layout
-from appliance_tui.widgets.display_text import day, fit_width, one_line, pluralize
+from appliance_tui.widgets.display_text import day, one_line, pluralize
 from appliance_tui.widgets.hit_preview import found_passage
 from appliance_tui.widgets.match_highlights import words_pattern
 from appliance_tui.widgets.prompt_line import QuestionLine
@@ -38,12 +38,6 @@ if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import SessionInfo, Summary
     from appliance_tui.search_results import SearchResults
-
-SEARCH_BATCH_SIZE = 250
-"""Messages that one query searches, so that other queries do not wait long."""
-
-MAX_TYPED_CHARACTERS = 24
-"""Characters of a typed search in the last line, which has the place in the conversation too."""
 
 REFRESH_INTERVAL_SECONDS = 1.0
 """Seconds between two refreshes of the conversation at least, however much changes."""
@@ -250,8 +244,7 @@ class ConversationScreen(SelectingScreen):
         self._show_position()
 
     def _match_text(self, search: ConversationSearch, mark: int) -> str:
-        # Of a query, any of its words is a match, which quotation marks would deny.
-        words = f"“{fit_width(search.text, MAX_TYPED_CHARACTERS).rstrip()}”" if search.is_typed else "words"
+        words = search.label
         if not self.hits:
             return f"{words}: {'searching …' if self._is_searching else 'no matches'}"
         index = bisect_left(self.hits, mark)
@@ -380,13 +373,10 @@ class ConversationScreen(SelectingScreen):
             return
         self._is_searching = True
         ids = layout.outline.ids
-        starts = [*range(mark, len(ids), SEARCH_BATCH_SIZE), *range(0, mark, SEARCH_BATCH_SIZE)]
         try:
             with show_errors(self._show_note):
-                for start in starts:
-                    end = min(start + SEARCH_BATCH_SIZE, len(ids) if start >= mark else mark)
-                    find = partial(_find_batch, search=search, ids=ids[start:end])
-                    batch = await self.appliance.memory_worker.run_query(find)
+                for searched in batches(len(ids), mark):
+                    batch = await self.appliance.memory_worker.run_query(search.query(ids[searched]))
                     if transcript.conversation_layout is not layout:  # the conversation has changed
                         return
                     first = not self.hits
@@ -498,7 +488,3 @@ class ConversationScreen(SelectingScreen):
         if self.info is not None:
             with self.appliance.report_errors():
                 await choose_branch(self.appliance, self.info)
-
-
-def _find_batch(memory: Appliance, search: ConversationSearch, ids: Sequence[str]) -> FoundBatch:
-    return search.find(memory, ids)
