@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 import appliance_models
+from appliance.ingest import index_build
 from tests.bench import (
     backup,
     capacity,
     contexts,
     copies,
     embedding,
+    erasure,
     hostile,
     ingest,
     large,
@@ -180,6 +182,14 @@ def test_backup_in_short(tmp_path: Path) -> None:
     assert found["incremental"]["messages"] == found["messages"] + backup.NEW_MESSAGES
     assert found["unchanged"]["new_bytes"] == 0 < found["incremental"]["new_bytes"]
     assert found["restore"]["messages"] == found["unchanged"]["messages"]
+
+
+@pytest.mark.slow
+def test_erasure_in_short(tmp_path: Path) -> None:
+    count = index_build.MIN_CHUNKS_TO_GO_ON_SERVING + 50
+    scale.build(tmp_path / "home", None, count, [scale.ALONE])
+    found = erasure.run(tmp_path / "home", 1)
+    assert found["messages"] == count and found["segments"]["seconds"] > 0 < found["whole"]["seconds"]
 
 
 @pytest.mark.slow
