@@ -208,6 +208,7 @@ class _Server(uvicorn.Server):
 
     def _handle_terminate(self) -> None:
         notify("STOPPING=1")
+        self.restart_requested = False  # a reload that is under way ends with it
         self._stop()
 
     def _handle_reload(self) -> None:

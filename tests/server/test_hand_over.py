@@ -86,7 +86,7 @@ def test_a_home_is_kept_while_its_owner_imports(home: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_a_program_goes_on_with_the_daemon_that_takes_its_home(home: Path) -> None:
+def test_a_program_goes_on_with_the_daemon_that_takes_its_home_and_takes_it_back(home: Path) -> None:
     filled(home)
     stop, troubles, asked = threading.Event(), [], []
     with Appliance.open(home, worker=False, purpose="a notebook") as memory:
@@ -104,7 +104,7 @@ def test_a_program_goes_on_with_the_daemon_that_takes_its_home(home: Path) -> No
         thread = threading.Thread(target=ask)
         thread.start()
         until(lambda: len(asked) > 2, "the first answers")
-        with running(home):
+        with running(home) as daemon:
             until(lambda: memory.is_attached_to_daemon or troubles, "the daemon's turn")
             before = len(asked)
             until(lambda: len(asked) > before + 2 or troubles, "answers of the daemon")
@@ -113,6 +113,11 @@ def test_a_program_goes_on_with_the_daemon_that_takes_its_home(home: Path) -> No
             assert not troubles
             texts = [line["content"] for line in memory.export() if line["content"].startswith("Marker")]
             assert len(texts) == len(set(texts)) == len(asked)
+            daemon.process.send_signal(signal.SIGHUP)  # it restarts, and keeps the home
+            for number in range(3):
+                assert memory.sessions.create(title=str(number)) and memory.search("ferry")
+            assert memory.is_attached_to_daemon
+        assert memory.search("ferry") and not memory.is_attached
 
 
 @pytest.mark.slow
@@ -144,16 +149,3 @@ def test_a_screen_and_its_owner_process_go_on_with_the_daemon_and_without_it(hom
                 until(lambda: screen.is_attached_to_daemon, "the daemon's turn")
                 assert screen.search("ferry")
             assert screen.search("ferry") and not screen.is_attached_to_daemon
-
-
-@pytest.mark.slow
-def test_a_program_takes_the_home_back_when_the_daemon_stops_and_not_when_it_restarts(home: Path) -> None:
-    filled(home)
-    with Appliance.open(home, worker=False, purpose="a notebook") as memory:
-        with running(home) as daemon:
-            until(lambda: memory.is_attached_to_daemon, "the daemon's turn")
-            daemon.process.send_signal(signal.SIGHUP)
-            for number in range(3):
-                assert memory.sessions.create(title=str(number)) and memory.search("ferry")
-            assert memory.is_attached_to_daemon
-        assert memory.search("ferry") and not memory.is_attached
