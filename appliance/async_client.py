@@ -14,6 +14,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Self
 
 from appliance import resources
@@ -75,9 +76,12 @@ class AsyncSession(Asynchronous[resources.Session]):
         """Whether memories of other sessions come into its contexts by themselves."""
         return await self._threads.run(lambda: self.blocking.auto_recall)
 
-    async def branch(self, at: str | None = None, *, title: str | None = None) -> AsyncSession:
+    async def branch(
+        self, at: str | None = None, *, title: str | None = None, external_id: str | None = None
+    ) -> AsyncSession:
         """Begin a session with the same past, as ``Session.branch`` does."""
-        return AsyncSession(await self._threads.run(lambda: self.blocking.branch(at, title=title)), self._threads)
+        begin = partial(self.blocking.branch, at, title=title, external_id=external_id)
+        return AsyncSession(await self._threads.run(begin), self._threads)
 
 
 class AsyncSessions(Asynchronous[resources.Sessions]):

@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -22,6 +22,9 @@ FILE_MODE = 0o600
 
 DATABASE = "recall.db"
 LOCK = "lock"
+
+_OTHERS_BITS = 0o077
+"""What a mode allows the group and all other users."""
 
 _COPY_BYTES = 1 << 16
 """The blocks of a copied file: one of zeros is not written."""
@@ -138,7 +141,8 @@ def is_read_only(home: Home) -> bool:
 
 
 def create_home(home: Home) -> Home:
-    """Create the home and its folders where they are missing, private to the user. A read-only memory stays as it is.
+    """Create the home and its folders where they are missing, private to the user; an existing home is closed to other
+    users (``close_to_others``). A read-only memory stays as it is.
 
     Raises:
         HomeError: The path is a file, or can't be created, read or written.
@@ -166,7 +170,52 @@ def create_home(home: Home) -> Home:
             where=str(home.root),
             hint=f"Change its permissions, or name another folder with --home or {HOME_VARIABLE}.",
         )
+    if close_to_others(home) and home.database.exists():
+        import logging
+
+        words = "Other users of this machine could open %s. It is private now."
+        logging.getLogger("appliance.home").warning(words, home.root)
     return home
+
+
+def close_to_others(home: Home) -> bool:
+    """Take the rights of other users from an existing home, as one has that was copied or restored by other means.
+    Returns whether they had any.
+
+    Only what the home consists of is changed: where other files lie in its folder, the folder keeps its mode. What
+    belongs to another user, links, and file systems that know no modes stay as they are.
+    """
+    if os.name != "posix":
+        return False
+    try:
+        with os.scandir(home.root) as scanned:
+            entries = list(scanned)
+    except OSError:
+        return False
+    own_names = {path.name for name, path in home.locations().items() if name != "home"}
+    own = [entry.path for entry in entries if _is_of_home(entry.name, own_names)]
+    places = own if len(own) < len(entries) else [os.fspath(home.root), *own]
+    closed = [place for place in places if _close_one(place)]
+    for place in closed:  # within a private folder nothing can be reached
+        if place != os.fspath(home.root) and os.path.isdir(place):
+            for entry in _walk(Path(place)):
+                _close_one(entry.path)
+    return bool(closed)
+
+
+def _is_of_home(name: str, own_names: Set[str]) -> bool:
+    return name.startswith(DATABASE) or name.removesuffix(".new") in own_names or name == "tokens.lock"
+
+
+def _close_one(path: str) -> bool:
+    """Take the rights of other users from a file or folder of this user. Returns whether they had any before."""
+    with suppress(OSError):
+        found = os.lstat(path)
+        if stat.S_ISLNK(found.st_mode) or found.st_uid != os.geteuid() or not found.st_mode & _OTHERS_BITS:
+            return False
+        os.chmod(path, stat.S_IMODE(found.st_mode) & ~_OTHERS_BITS)
+        return not os.lstat(path).st_mode & _OTHERS_BITS
+    return False
 
 
 def make_private(folder: Path) -> None:

@@ -97,14 +97,15 @@ class Session:
             )
         )  # fmt: skip
 
-    def branch(self, at: str | None = None, *, title: str | None = None) -> Session:
+    def branch(self, at: str | None = None, *, title: str | None = None, external_id: str | None = None) -> Session:
         """Begin a session with the same past, up to and including the message ``at`` (by default the last one).
 
         Raises:
-            UsageError: There is no message yet, or ``at`` is of another session.
+            UsageError: There is no message yet, ``at`` is of another session, or the external id is taken.
             NotFound: There is no such message.
         """
-        return Session(self._transport, self._transport.send(r.BranchRequest(self.id, at, title=title)).id)
+        request = r.BranchRequest(self.id, at, title=title, external_id=external_id)
+        return Session(self._transport, self._transport.send(request).id)
 
     def __repr__(self) -> str:
         try:

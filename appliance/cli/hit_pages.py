@@ -63,7 +63,9 @@ def print_json(pages: Iterator[Hits]) -> Hits:
 
     from appliance.server.http import responses
 
-    encode = msgspec.json.encode
+    def encode(value: object) -> bytes:
+        return output.escape_controls(msgspec.json.encode(value))
+
     first = page = next(pages)
     output.write(b'{"query": %b, "mode": %b, "hits": [\n' % (encode(page.query), encode(page.mode)))
     output.write(b",\n".join(map(encode, page)))

@@ -12,12 +12,13 @@ import typer
 
 from appliance.cli import import_report, options, output
 from appliance.cli.options import argument, flag, option
-from appliance.errors import DiskFull, EmbeddingApiError, IndexUnavailable, OutOfMemory, UsageError
+from appliance.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from appliance.client import Appliance
     from appliance.types import IngestReport, Role
 
 DEFAULT_SESSION = "notes"
@@ -224,8 +225,6 @@ def add(
       appliance add "The blue key opens the cellar" --session house --author Ana
       pbpaste | appliance add - --session clippings
     """
-    from appliance.engine.index_service import MAX_CATCH_UP_CHUNKS
-
     if not session.strip():
         raise UsageError("--session is empty.", hint="Name a session, or leave --session out.")
     content = options.read_text(text)
@@ -243,18 +242,29 @@ def add(
             cast("Role", role), content, author=author, metadata={"pinned": True} if pin else {}
         )
         info = target_session.info
-        # 'reindex --pending' embeds the backlog of an earlier ingest; a single message is embedded now.
-        if memory.status()["counts"]["pending"] <= MAX_CATCH_UP_CHUNKS:
-            try:
-                memory.embed_pending()
-            except (
-                DiskFull,
-                OutOfMemory,
-                EmbeddingApiError,
-                IndexUnavailable,
-            ) as error:  # the message is stored all the same
-                output.say(f"note: {error}")
+        waits_for = _embed_added(memory)
     if json:
         output.print_json({"message": message})
     else:
-        output.print_line(f"{message.id} added to {info.title or info.external_id} ({info.id})")
+        waiting = "; stored, waiting for its vector" if waits_for else ""
+        output.print_line(f"{message.id} added to {info.title or info.external_id} ({info.id}){waiting}")
+    if waits_for:
+        output.say(f"note: stored, waiting for its vector: {waits_for}" if json else f"note: {waits_for}")
+
+
+def _embed_added(memory: Appliance) -> str:
+    """Embed a message that was just stored. Returns why it waits for its vector; "" if it does not.
+
+    No error of this step is one of the command: the message is stored, and adding it again would store it twice.
+    """
+    from appliance.engine.index_service import MAX_CATCH_UP_CHUNKS
+
+    try:
+        pending = memory.status()["counts"]["pending"]
+        if pending > MAX_CATCH_UP_CHUNKS:
+            waiting = "1 chunk waits for its vector" if pending == 1 else f"{pending:,} chunks wait for their vectors"
+            return f"{waiting}; 'appliance reindex --pending' continues."
+        memory.embed_pending()
+    except Exception as error:
+        return str(error) or type(error).__name__
+    return ""

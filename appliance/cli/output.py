@@ -6,6 +6,7 @@ rich draws on terminals only; in a pipe the same values are aligned columns, nei
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -20,10 +21,15 @@ if TYPE_CHECKING:
 
     from appliance.types import Hit, Message, OnEmbedded, OnFile
 
-# Chats come from anywhere: an escape sequence in a chat must not control the reader's terminal. From U+2400 on there
-# are pictures of the control characters.
+# Chats come from anywhere: an escape sequence in a chat must not control the reader's terminal, and nothing in it may
+# turn round the rest of the line. From U+2400 on there are pictures of the control characters. The marks U+200E and
+# U+200F stay: texts of right-to-left scripts need them, and they turn nothing round.
 _CONTROL_PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
 _CONTROL_PICTURES |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+_CONTROL_PICTURES |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
+
+# The same characters in UTF-8, as far as JSON leaves them as they are.
+_CONTROLS_IN_JSON = re.compile(b"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]")
 
 COLUMN_GAP = "  "
 """The gap between two columns."""
@@ -69,14 +75,19 @@ def print_json(value: object) -> None:
     """Print one JSON document."""
     import msgspec
 
-    write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    write(escape_controls(msgspec.json.format(msgspec.json.encode(value), indent=2)) + b"\n")
 
 
 def print_json_line(value: object) -> None:
     """Print one JSON document on one line, for a reader of a stream."""
     import msgspec
 
-    write(msgspec.json.encode(value) + b"\n")
+    write(escape_controls(msgspec.json.encode(value)) + b"\n")
+
+
+def escape_controls(document: bytes) -> bytes:
+    """A JSON document with the same value, in which the characters that a terminal acts on are escaped."""
+    return _CONTROLS_IN_JSON.sub(lambda found: b"\\u%04x" % ord(found[0].decode()), document)
 
 
 def write(data: bytes) -> None:
@@ -98,7 +109,7 @@ def print_styled(text: str, style: str, dim_text: str = "") -> None:
         return
     from rich.text import Text
 
-    console().print(Text(clean(text), style=style).append(dim_text, style="dim not bold"), soft_wrap=True)
+    console().print(Text(clean(text), style=style).append(clean(dim_text), style="dim not bold"), soft_wrap=True)
 
 
 def say(text: str) -> None:

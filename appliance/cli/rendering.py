@@ -40,7 +40,7 @@ def print_hits(hits: Hits, *, explain: bool) -> None:
             for turn in hit.after:
                 console.print(_turn_line(turn), style="dim", soft_wrap=True)
             for line in _score_lines(hit, best) if explain else ():
-                console.print("    " + line, style="dim", soft_wrap=True)
+                console.print(output.clean("    " + line), style="dim", soft_wrap=True)
             console.print()
         return
     rows = [list(_rows(hit)) for hit in hits]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -134,7 +134,7 @@ def export(
             export_files.export_chunks(memory, format, user, ids=ids or (), state=state)
         )
         if target is None:
-            sys.stdout.buffer.writelines(chunks)
+            sys.stdout.buffer.writelines(_neutral(chunks, format) if output.is_terminal() else chunks)
             sys.stdout.buffer.flush()
             chunks.raise_if_incomplete()
             return
@@ -147,6 +147,12 @@ def export(
     if chunks.error is not None:
         output.say_error(str(chunks.error), chunks.error.hint)
         raise typer.Exit(chunks.error.exit_code)
+
+
+def _neutral(chunks: Iterable[bytes], format: str) -> Iterator[bytes]:
+    """An export as a terminal can show it: controls of JSON are escaped, those of a text are replaced."""
+    for chunk in chunks:
+        yield output.escape_controls(chunk) if format == "jsonl" else output.clean(chunk.decode()).encode()
 
 
 def _writable_target(file: str, force: bool) -> Path:

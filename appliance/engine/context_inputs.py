@@ -16,7 +16,7 @@ def resolve(request: r.ContextRequest, settings: Settings, scope: Scope) -> Cont
     """Return the inputs of a request.
 
     Raises:
-        UsageError: The budget, a share or a preset is invalid.
+        UsageError: The budget, a share or a preset is invalid, or the encoding is unknown.
     """
     defaults = settings.context
     budget = defaults.budget if request.budget is None else request.budget
@@ -27,10 +27,24 @@ def resolve(request: r.ContextRequest, settings: Settings, scope: Scope) -> Cont
         request=request,
         scope=scope,
         budget=budget,
-        counter=appliance_models.encoding_for(request.encoding or defaults.encoding),
+        counter=_counter(request.encoding, defaults.encoding),
         shares=shares(request.preset or defaults.preset, own_shares if request.shares is None else request.shares),
         ranking=request.profile or defaults.profile,
         per_session=defaults.per_session,
         recall=RecallOptions(defaults.auto_recall, defaults.recall_limit, defaults.min_score),
         mask_secrets=settings.secrets.policy != "keep",
     )
+
+
+def _counter(requested: str | None, default: str) -> appliance_models.TokenCounter:
+    """The counter of an encoding or a model. One that is asked for must be known: a budget that is counted in another
+    encoding is not kept. The default is of the settings, and a context says where it is an approximation."""
+    counter = appliance_models.encoding_for(default if requested is None else requested)
+    if requested is not None and counter.note:
+        from appliance_models.encodings import TABLES
+
+        raise UsageError(
+            f"The encoding of {requested!r} is unknown.",
+            hint=f"Use {' or '.join(TABLES)}, or a model that has one of these; without an encoding, {default} counts.",
+        )
+    return counter

@@ -461,7 +461,7 @@ class Engine:
 
         return home_status(
             self.home, self._database, self.settings, self.model_name, self.summaries, self._fact_extraction,
-            self._scheduler.last_error, self.recorder, self._damage_scans, self.index.overview(),
+            self._scheduler, self.recorder, self._damage_scans, self.index.overview(),
             self._index_service, self._unfinished_imports.list(),
         )  # fmt: skip
 

@@ -14,6 +14,7 @@ from appliance.errors import ConfigError
 from appliance.memory.status import status
 from appliance.paths import Home
 from appliance.runtime.metrics import Metrics
+from appliance.runtime.workers import Scheduler
 from appliance.settings import Settings
 from appliance.store import generation_states
 from appliance.store.damage_scans import DamageScans
@@ -40,15 +41,15 @@ def home_status(
     configured_model: str,
     summaries: SummaryService,
     facts: FactExtractionJob,
-    indexing_error: Exception | None,
+    scheduler: Scheduler,
     metrics: Metrics,
     scans: DamageScans,
     index: IndexStatus,
     index_service: IndexService,
     unfinished_imports: Sequence[UnfinishedImport],
 ) -> dict[str, Any]:
-    """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, the scans
-    for damage, and the imports that were broken off."""
+    """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, the
+    workers, the scans for damage, and the imports that were broken off."""
     configured_model = _configured_now(home, settings, configured_model)
     summary_state, fact_state = summaries.state(r.SummaryStateRequest()), facts.state()
     generation = generation_states.active(database.read())
@@ -56,8 +57,8 @@ def home_status(
     damaged = scans.run(database.read(), DAMAGE_SCAN_SECONDS)
     trouble = network["api"]["trouble"] if network["api"] else ""
     found = status(
-        home, database.read(), configured_model, indexing_error, metrics, damaged, index, trouble,
-        index_service.is_building, unfinished_imports,
+        home, database.read(), configured_model, scheduler.last_error, metrics, damaged, index, trouble,
+        index_service.is_building, unfinished_imports, embeds_unasked=scheduler.embeds_unasked,
     )  # fmt: skip
     otherwise = None if damaged else index_service.chunk_changes.count(CHUNK_SCAN_SECONDS)
     queues = {**found["queues"], "sessions": summary_state["due"], "facts": fact_state["due"]}

@@ -8,6 +8,7 @@ file's first record, with which the others begin as well.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ KeyPairs = Sequence[tuple[str, str]]
 _RESYNC_THRESHOLD_BYTES = 16 << 20
 # No conversation is this long; reading further would only fill the memory.
 MAX_RECORD_BYTES = 256 << 20
+
+# What the values of a record take in memory when it is decoded, besides its bytes twice: as text and as strings.
+_STRING_COST, _MEMBER_COST, _OBJECT_COST, _LIST_COST, _VALUE_COST = 50, 25, 150, 64, 36
 
 # The bytes that are looked through for the beginning of the next record.
 _BOUNDARY_SEARCH_BYTES = 1 << 20
@@ -76,6 +80,20 @@ def _record_start_pattern(pairs: Sequence[tuple[bytes, bytes | None]]) -> re.Pat
     return re.compile(rb"[,}\]\[{\n]\s*+(\{\s*+(?:" + b"|".join(keys) + rb"))", re.DOTALL)
 
 
+def decoding_cost(data: bytes) -> int:
+    """About how many bytes of memory the decoding of JSON takes. Keys are short, alike and kept once."""
+    members = data.count(b'":')
+    strings = max(0, data.count(b'"') // 2 - members)
+    return (
+        2 * len(data)
+        + strings * _STRING_COST
+        + members * _MEMBER_COST
+        + data.count(b"{") * _OBJECT_COST
+        + data.count(b"[") * _LIST_COST
+        + data.count(b",") * _VALUE_COST
+    )
+
+
 def first_key(record: bytes) -> bytes | None:
     """The first key of an object, in its quotes."""
     match = _FIRST_KEYS.match(record)
@@ -90,7 +108,8 @@ class ByteReader(Protocol):
 class RecordBytes:
     """The bytes of one record. ``ended`` is False if the file ends in it or its end was not found;
     ``stray`` means that it is no object. ``depth`` is an upper limit of its nesting. ``line`` counts from 1,
-    ``offset`` from 0. ``value`` is the decoded record where its end was found by decoding it."""
+    ``offset`` from 0. ``value`` is the decoded record where its end was found by decoding it. ``too_large``: the record
+    would take too much memory, and its bytes are not kept."""
 
     data: bytes
     offset: int
@@ -99,20 +118,21 @@ class RecordBytes:
     stray: bool = False
     depth: int = 0
     value: Any = None
+    too_large: bool = False
 
 
 class RecordScanner:
-    """Splits a stream of UTF-8 bytes into its top-level records of up to ``max_record_bytes``. ``decode_whole`` returns
-    the value of bytes that are one undamaged record, else None."""
+    """Splits a stream of UTF-8 bytes into its top-level records. ``decode_whole`` returns the value of bytes that are
+    one undamaged record, else None. Records that take more than ``max_cost`` bytes of memory are passed over."""
 
     def __init__(
         self,
         stream: ByteReader,
         first_keys: KeyPairs = (),
         decode_whole: Callable[[bytes], Any] = lambda data: None,
-        max_record_bytes: int = MAX_RECORD_BYTES,
+        max_cost: float = math.inf,
     ) -> None:
-        self._max_record_bytes = max_record_bytes
+        self._max_cost = max_cost
         self._stream = stream
         self._decode_whole = decode_whole
         self._first_key: bytes | None = None
@@ -191,7 +211,7 @@ class RecordScanner:
             # A value at the end of the buffer may continue beyond it.
             if match is not None and end < len(self._buffer):
                 return self._take_record(max(end, self._position + 1), stray=end == self._position)
-            if len(self._buffer) - self._start > self._max_record_bytes or not self._fill_buffer():
+            if len(self._buffer) - self._start > MAX_RECORD_BYTES or not self._fill_buffer():
                 return self._take_record(end, ended=match is not None, stray=end == self._position)
 
     def lookahead(self) -> bytes:
@@ -270,8 +290,10 @@ class RecordScanner:
                 buffered = len(self._buffer) - self._start
                 if buffered > suspicious:
                     suspicious *= 2
-                    if buffered > self._max_record_bytes or self._has_lost_end():
+                    if buffered > MAX_RECORD_BYTES or self._has_lost_end():
                         return self._take_record(len(self._buffer), ended=False)
+                    if self._is_too_large(len(self._buffer)):
+                        return self._pass_over(depth)
                 if not self._fill_buffer():
                     return self._take_record(len(self._buffer), ended=False)
                 continue
@@ -279,7 +301,27 @@ class RecordScanner:
             deepest = max(deepest, depth)
             self._position += 1
             if depth == 0:
+                if self._position - self._start > _RESYNC_THRESHOLD_BYTES and self._is_too_large(self._position):
+                    return self._take_record(self._position, too_large=True)
                 return self._take_record(self._position, depth=deepest + _NESTING_STEP)
+
+    def _is_too_large(self, end: int) -> bool:
+        return math.isfinite(self._max_cost) and decoding_cost(self._buffer[self._start : end]) > self._max_cost
+
+    def _pass_over(self, depth: int) -> RecordBytes:
+        """Read on to the end of the container that is ``depth`` deep, and keep nothing of it."""
+        offset, line = self._base + self._start, self.line
+        while depth:
+            match = _BALANCED_RUN.match(self._buffer, self._position)
+            self._advance(match.end() if match else self._position)
+            if self._position < len(self._buffer) and self._buffer[self._position] != _QUOTE:
+                depth += 1 if self._buffer[self._position] in b"{[" else -1
+                self._advance(self._position + 1)
+            elif len(self._buffer) - self._position > MAX_RECORD_BYTES or not self._fill_buffer():
+                self._advance(len(self._buffer))
+                break
+        self._last_end = self._base + self._position
+        return RecordBytes(b"", offset, line, ended=not depth, too_large=True)
 
     def _read_stray(self) -> RecordBytes:
         while True:
@@ -292,12 +334,24 @@ class RecordScanner:
         return self._record_start is not None and bool(self._record_start.search(self._buffer, self._start + 1))
 
     def _take_record(
-        self, end: int, *, ended: bool = True, stray: bool = False, depth: int = 0, value: Any = None
+        self,
+        end: int,
+        *,
+        ended: bool = True,
+        stray: bool = False,
+        depth: int = 0,
+        value: Any = None,
+        too_large: bool = False,
     ) -> RecordBytes:
-        data = self._buffer[self._start : end]
-        piece = RecordBytes(data, self._base + self._start, self.line, ended, stray, depth, value)
+        data = b"" if too_large else self._buffer[self._start : end]
+        piece = RecordBytes(data, self._base + self._start, self.line, ended, stray, depth, value, too_large)
         self._last_end = self._base + end
         self._advance(end)
+        if (
+            end > _RESYNC_THRESHOLD_BYTES
+        ):  # the buffer is not needed while the record is; its last byte may begin a boundary
+            self._buffer, self._base = self._buffer[end - 1 :], self._base + end - 1
+            self._start = self._position = 1
         return piece
 
     def _advance(self, end: int) -> None:

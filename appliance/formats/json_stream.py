@@ -17,16 +17,17 @@ import msgspec
 
 from appliance.formats import text as texts
 from appliance.formats.base import Document
-from appliance.formats.json_scanner import MAX_RECORD_BYTES, KeyPairs, RecordBytes, RecordScanner, first_key
+from appliance.formats.json_scanner import KeyPairs, RecordBytes, RecordScanner, decoding_cost, first_key
 from appliance.formats.salvage import MAX_DEPTH, salvage
 from appliance.types import InputProblem
 
 # Salvaging is slow; the rest of a damaged record beyond this is given up.
 _MAX_SALVAGE_BYTES = 32 << 20
-# A record of a zip that is longer, and this many times as long as its file is there, is a zip bomb: decoded, it takes
-# some ten times as much memory.
-_ALWAYS_READ_BYTES = 32 << 20
-_MAX_RECORD_RATIO = 30
+# What a record of a zip may take in memory, about: a small zip can hold one of very many values, which take ten times
+# their bytes. The largest conversations take a tenth of this.
+MAX_ZIPPED_RECORD_COST = 512 << 20
+# Shorter records are not looked at.
+_ALWAYS_DECODED_BYTES = 16 << 20
 # No message is this long; a file without line ends must not fill the memory.
 _MAX_LINE_BYTES = 64 << 20
 _EXCERPT_CHARACTERS = 40
@@ -68,7 +69,7 @@ def records(
     number = 0
     try:
         with texts.utf8(document) as (stream, raw):
-            scanner = RecordScanner(stream, first_keys, _decode_whole, _max_record_bytes(document))
+            scanner = RecordScanner(stream, first_keys, _decode_whole, _max_cost(document))
             if within is not None:
                 scanner.enter(within)
             while (piece := scanner.next()) is not None:
@@ -77,11 +78,16 @@ def records(
                     yield InputProblem(where, f"{_excerpt(piece.data)} is not a record; skipped")
                     continue
                 number += 1
+                if piece.too_large:
+                    yield _too_large("record", where)
+                    continue
                 value, problems, whole = decoder.value(scanner, piece, where)
                 if whole:
                     scanner.learn(piece.data)
+                line = piece.line
+                del piece  # its bytes need not wait for the reader
                 yield from problems
-                yield JsonRecord(value, number, piece.line)
+                yield JsonRecord(value, number, line)
             if raw.failure is not None:
                 yield InputProblem(f"after line {scanner.line}", f"reading stopped: {error_text(raw.failure)}")
     except texts.READ_ERRORS as error:
@@ -129,7 +135,7 @@ def parts(
     damaged = False
     try:
         with texts.utf8(document) as (stream, raw):
-            scanner = RecordScanner(stream, first_keys, max_record_bytes=_max_record_bytes(document))
+            scanner = RecordScanner(stream, first_keys, max_cost=_max_cost(document))
             while (byte := scanner.peek()) is not None:
                 if byte in b"]}":
                     # A closing bracket without its opening one is skipped; it also closes containers that lost theirs.
@@ -166,6 +172,9 @@ def parts(
                     yield InputProblem(where, f"unexpected {_excerpt(piece.data)}; skipped")
                     number += not open_at
                     damaged = True
+                    continue
+                if piece.too_large:
+                    yield _too_large("value", where)
                     continue
                 value, problems, whole = decoder.value(scanner, piece, where)
                 yield from problems
@@ -212,6 +221,7 @@ def lines(document: Document, *, blank: bool = False) -> Iterator[tuple[int, byt
     """The lines of a document as UTF-8 bytes with their ends, numbered from 1.
 
     Only line feeds end a line. Blank lines are left out unless ``blank`` is set."""
+    max_cost = _max_cost(document)
     try:
         with texts.utf8(document) as (stream, raw):
             number = 0
@@ -221,6 +231,8 @@ def lines(document: Document, *, blank: bool = False) -> Iterator[tuple[int, byt
                     yield InputProblem(f"line {number}", "the line is too long to be a message and was left out")
                     while len(stream.readline(_MAX_LINE_BYTES)) == _MAX_LINE_BYTES:
                         pass
+                elif len(line) > _ALWAYS_DECODED_BYTES and decoding_cost(line) > max_cost:
+                    yield _too_large("line", f"line {number}")
                 elif blank or not line.isspace():
                     yield number, line
             if raw.failure is not None:
@@ -342,11 +354,17 @@ def _decode_damaged(
     return _sanitize(salvage(text, max_depth), set(), max_depth), problems
 
 
-def _max_record_bytes(document: Document) -> int:
-    """The longest record of a document. In a zip, text takes more than a thirtieth of its size, images nearly all."""
-    if document.packed_size is None:
-        return MAX_RECORD_BYTES
-    return min(MAX_RECORD_BYTES, max(_ALWAYS_READ_BYTES, document.packed_size * _MAX_RECORD_RATIO))
+def _max_cost(document: Document) -> float:
+    return math.inf if document.packed_size is None else MAX_ZIPPED_RECORD_COST
+
+
+def _too_large(what: str, where: str) -> InputProblem:
+    megabytes = MAX_ZIPPED_RECORD_COST >> 20
+    return InputProblem(
+        where,
+        f"this {what} was not read: it would take over {megabytes:,} MB of memory, the limit within a zip. "
+        "Unpack the zip and ingest the file if you know what it holds",
+    )
 
 
 def _decode_plain(data: bytes) -> Any:

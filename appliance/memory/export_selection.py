@@ -69,7 +69,7 @@ def _resolve(db: sqlite3.Connection, user_id: str | None, reference: str) -> tup
         sessions.find(db, sessions.public_id(row.session_id), user_id)
     except NotFound:
         raise NotFound(
-            f"There is no message or session {reference!r}.",
+            f"There is no session or message {reference!r}.",
             hint="'appliance search' prints message ids, 'appliance sessions' those of sessions.",
         ) from None
     return row.session_id, row.id

@@ -203,11 +203,14 @@ class SessionService:
         info = self._find(request.session_id)
         parent = sessions.key(info)
         title = normalize_title(request.title) if request.title is not None else branch_title(info.title)
-        record = SessionRecord(secrets.token_hex(8), title, metadata=info.metadata)
+        record = SessionRecord(request.external_id or secrets.token_hex(8), title, metadata=info.metadata)
+        scope = Scope(info.user_id, info.namespace, info.agent_id)
         with unicode_errors_as_usage(), self._database.write() as tx:
             sessions.require(tx, parent)
-            owner, message = _branch_point(tx, parent, request.at, Scope(info.user_id, info.namespace))
-            key, _ = sessions.upsert(tx, Scope(info.user_id, info.namespace, info.agent_id), LOCAL, record)
+            if sessions.stored_key(tx, scope, LOCAL, record.external_id) is not None:
+                raise UsageError(f"The external id {record.external_id!r} is taken.", hint="Use another one.")
+            owner, message = _branch_point(tx, parent, request.at, scope)
+            key, _ = sessions.upsert(tx, scope, LOCAL, record)
             sessions.update(
                 tx,
                 key,

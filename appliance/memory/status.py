@@ -56,12 +56,15 @@ def status(
     api_trouble: str = "",
     is_building: bool = False,
     unfinished_imports: Sequence[UnfinishedImport] = (),
+    *,
+    embeds_unasked: bool = False,
 ) -> dict[str, Any]:
     """Return the counts, the model, the disk use in bytes, all ``troubles`` that a person should know of, first which
     messages are ``damaged``, and the health: "ok", or the first of them. The apparent size counts the holes of files,
     which take no room on the disk but in a copy without holes; the index has them while it is open. ``index`` says
     where that is, ``api_trouble`` why an embedding API failed, ``is_building`` that a generation is being built now,
-    and ``unfinished_imports`` which imports were broken off.
+    ``unfinished_imports`` which imports were broken off, and ``embeds_unasked`` that chunks which wait are being
+    embedded: they are counted, and no trouble.
 
     ``latency`` (milliseconds) and ``memory`` (bytes) are what this process has measured of itself."""
     generation = generation_states.active(db)
@@ -78,7 +81,7 @@ def status(
         *([index.trouble] if index and index.trouble else []),
         *_troubles(
             home, db, generation, configured_model, pending, indexing_error, api_trouble, is_building,
-            is_index_away=bool(index and index.trouble),
+            is_index_away=bool(index and index.trouble), embeds_unasked=embeds_unasked,
         ),
     ]  # fmt: skip
     if unread := sum(file_counts.get(state, 0) for state in ("failed", "partial")):
@@ -207,6 +210,7 @@ def _troubles(
     is_building: bool,
     *,
     is_index_away: bool,
+    embeds_unasked: bool,
 ) -> Iterator[str]:
     """What else a person should know, the most urgent first. An index that is away is named by its own trouble."""
     is_waiting = isinstance(indexing_error, EmbeddingApiError) or (
@@ -237,7 +241,7 @@ def _troubles(
             yield f"{waiting} until the index can be used"
         elif indexing_error is not None or trouble:
             yield f"{waiting}: {indexing_error or trouble}"
-        else:
+        elif not embeds_unasked:
             yield f"{waiting}: 'appliance reindex --pending' continues"
 
 

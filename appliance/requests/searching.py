@@ -113,7 +113,8 @@ class ContextRequest(Request[Context]):
         namespace: The namespace within that memory.
         agent_id: Only sessions in which this agent takes part.
         budget: The most tokens; by default the setting ``context.budget``.
-        encoding: The tokens' encoding, or the name of the assistant's model.
+        encoding: The tokens' encoding, or the name of the assistant's model if its encoding is known; by default the
+            setting ``context.encoding``.
         profile: The scoring profile, by name; by default the setting ``context.profile``.
         counted: Whether the memories in the context count as recalled. Give False for a call that leaves no trace.
         window: The working memory of a conversation that is not stored, in place of a session's.
@@ -132,8 +133,8 @@ class ContextRequest(Request[Context]):
         The context. ``tokens`` never exceeds ``budget``. ``found`` is False if no memory is a good match.
 
     Raises:
-        UsageError: The budget is below 1, a profile, preset or share is unknown, or the limit or minimum score is
-            invalid.
+        UsageError: The budget is below 1, an encoding, profile, preset or share is unknown, or the limit or minimum
+            score is invalid.
         NotFound: No such session.
     """
 

@@ -228,9 +228,10 @@ class BranchRequest(Request[SessionInfo]):
     Args:
         at: The last message that is shared; by default the last one.
         title: The branch's title.
+        external_id: The branch's external id; by default a random one.
 
     Raises:
-        UsageError: There is no message yet, or ``at`` is of another session.
+        UsageError: There is no message yet, ``at`` is of another session, or the external id is taken.
         NotFound: There is no such message.
     """
 
@@ -241,6 +242,7 @@ class BranchRequest(Request[SessionInfo]):
     at: str | None = None
     _: KW_ONLY
     title: str | None = None
+    external_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,6 +145,11 @@ class Scheduler:
         self._job_worker = WakeableWorker("appliance-upkeep", self._run_jobs, JOB_INTERVAL_SECONDS) if threads else None
 
     @property
+    def embeds_unasked(self) -> bool:
+        """Whether waiting chunks are embedded without a request."""
+        return self._embedding_worker is not None
+
+    @property
     def last_error(self) -> Exception | None:
         """The error that ended the last run of embedding, if any."""
         return self._embedding_worker.last_error if self._embedding_worker is not None else None

@@ -13,8 +13,9 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 
 import msgspec
 import uvicorn
@@ -22,7 +23,7 @@ import uvicorn
 from appliance import __version__, config, paths
 from appliance.client import Appliance
 from appliance.engine.engine import Engine
-from appliance.errors import ApplianceError, HomeLocked, UsageError
+from appliance.errors import ApplianceError, DaemonGone, HomeLocked, UsageError
 from appliance.server import logs
 from appliance.server.access.grants import Service
 from appliance.server.access.tokens import owner_token
@@ -38,9 +39,10 @@ from appliance.server.connections import (
 from appliance.server.http.app import create_app
 from appliance.server.sockets import ListeningSockets, is_loopback, listen, pass_sockets_on_exec
 from appliance.server.systemd import notify, notify_reloading, watchdog_interval
-from appliance.transports.daemon import DaemonAddress
-from appliance.transports.shared import DAEMON_PURPOSE
-from appliance.types import FileReport
+from appliance.store.lock import read_owner
+from appliance.transports.daemon import DaemonAddress, DaemonTransport
+from appliance.transports.shared import DAEMON_PURPOSE, JOIN_RETRY_SECONDS, UNANNOUNCED_TIMEOUT_SECONDS
+from appliance.types import FileReport, Owner
 
 SHUTDOWN_TIMEOUT_SECONDS = 10
 """Seconds for pending requests to finish after the daemon was told to stop."""
@@ -50,6 +52,9 @@ KEEP_ALIVE_SECONDS = 75
 
 M_ARENA_MAX = -8
 """From glibc's malloc.h."""
+
+HAND_OVER_SECONDS = 30.0
+"""Seconds that an owner may take to leave the home: it finishes what can't be done again."""
 
 WATCH_RETRY_SECONDS = 60.0
 """Seconds until the watcher starts again after an error."""
@@ -83,11 +88,7 @@ def serve(
     restarts = False
     _share_one_heap()
     with ExitStack() as stack:
-        try:
-            engine = Engine.open(home, purpose=DAEMON_PURPOSE)
-        except HomeLocked as error:
-            error.hint = "Close it first: 'appliance serve' must own the memory."
-            raise
+        engine = _take_over(home)
         memory = stack.enter_context(Appliance.of(engine))
         engine.load()
         settings = memory.settings.server
@@ -114,6 +115,31 @@ def serve(
         _log.info("stopping" if not restarts else "restarting")
     if restarts:
         os.execv(sys.executable, sys.orig_argv)
+
+
+def _take_over(home: str | os.PathLike[str] | None) -> Engine:
+    """Open the home. A program that owns it is asked to leave it to the daemon; it attaches to it then.
+
+    Raises:
+        HomeLocked: The owner is a daemon, or needs the home.
+    """
+    began, asked = time.monotonic(), False
+    while True:
+        try:
+            return Engine.open(home, purpose=DAEMON_PURPOSE)
+        except HomeLocked as error:
+            found = paths.find_home(home)
+            owner = read_owner(found.lock)
+            may_leave = owner is None or owner.purpose != DAEMON_PURPOSE
+            patience = HAND_OVER_SECONDS if asked else UNANNOUNCED_TIMEOUT_SECONDS
+            if not may_leave or time.monotonic() - began > patience:
+                error.hint = "Close it first: 'appliance serve' must own the memory."
+                raise
+            if not asked and owner is not None and owner.socket is not None:
+                with closing(DaemonTransport(found)) as transport, suppress(DaemonGone):
+                    transport.ask_for_home(Owner(os.getpid(), DAEMON_PURPOSE))
+                    asked = True
+        time.sleep(JOIN_RETRY_SECONDS)
 
 
 def _share_one_heap() -> None:
@@ -182,6 +208,7 @@ class _Server(uvicorn.Server):
 
     def _handle_terminate(self) -> None:
         notify("STOPPING=1")
+        self.restart_requested = False  # a reload that is under way ends with it
         self._stop()
 
     def _handle_reload(self) -> None:

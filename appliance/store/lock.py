@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,9 @@ from appliance.types import Owner
 MAX_NOTE_BYTES = 4096
 """Bytes of a lock's file that are read."""
 
+RESERVATION_SECONDS = 15.0
+"""Seconds for which a home that was handed over is kept for its next owner."""
+
 
 class OwnerLock:
     """The lock of a home, held from ``acquire`` to ``release``."""
@@ -30,6 +34,7 @@ class OwnerLock:
         self._path = path
         self._descriptor: int | None = None
         self._purpose = ""
+        self._successor: Owner | None = None
         self._stop_listening: Callable[[], None] = lambda: None
 
     def acquire(self, purpose: str) -> None:
@@ -39,7 +44,7 @@ class OwnerLock:
             purpose: What the process does, such as "appliance watch"; other processes show it.
 
         Raises:
-            HomeLocked: Another process is the owner; the error names it.
+            HomeLocked: Another process is the owner, or the home is kept for it; the error names it.
         """
         import portalocker  # a process that attaches needs none of it
 
@@ -54,6 +59,14 @@ class OwnerLock:
                 where=str(self._path.parent),
                 hint="Stop it or wait, then try again.",
             ) from error
+        note = _read_note(descriptor)
+        if note is not None and is_reserved(note) and note.pid != os.getpid():
+            os.close(descriptor)
+            raise HomeLocked(
+                f"The memory is being handed over to {describe_owner(note)}.",
+                where=str(self._path.parent),
+                hint="Try again in a moment.",
+            )
         self._descriptor, self._purpose = descriptor, purpose
         self._write_note(Owner(os.getpid(), purpose))
 
@@ -62,6 +75,10 @@ class OwnerLock:
         that path afterwards is the next owner's."""
         self._stop_listening = stop_listening
         self._write_note(Owner(os.getpid(), self._purpose, str(socket)))
+
+    def leave_to(self, successor: Owner) -> None:
+        """Let ``release`` keep the home for another process for ``RESERVATION_SECONDS``."""
+        self._successor = successor
 
     def _write_note(self, owner: Owner) -> None:
         if self._descriptor is not None:
@@ -73,7 +90,11 @@ class OwnerLock:
         import portalocker
 
         self._stop_listening()
-        _replace_note(self._descriptor, b"")
+        next_note = b""
+        if self._successor is not None:
+            until = time.time() + RESERVATION_SECONDS
+            next_note = msgspec.json.encode(Owner(self._successor.pid, self._successor.purpose, reserved_until=until))
+        _replace_note(self._descriptor, next_note)
         with contextlib.suppress(OSError, portalocker.exceptions.LockException):
             portalocker.unlock(self._descriptor)
         os.close(self._descriptor)
@@ -90,6 +111,24 @@ def read_owner(path: Path) -> Owner | None:
         return _read_note(descriptor)
     finally:
         os.close(descriptor)
+
+
+def is_reserved(owner: Owner) -> bool:
+    """Whether a home is kept for this process, which has not taken it yet."""
+    return time.time() < owner.reserved_until <= time.time() + RESERVATION_SECONDS and is_running(owner.pid)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process has not ended. True where the system does not tell."""
+    if os.name != "posix":  # there, signal 0 is no question
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # another user's
+        return True
+    return True
 
 
 def describe_owner(owner: Owner | None) -> str:

@@ -30,7 +30,7 @@ from appliance.settings import Settings
 from appliance.store.lock import describe_owner, is_suspended, read_owner
 from appliance.transports import codec
 from appliance.transports.answer_lines import answers_in_lines
-from appliance.types import IngestReport, OnProgress, Progress
+from appliance.types import IngestReport, OnProgress, Owner, Progress
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -169,6 +169,19 @@ class DaemonTransport:
         connection = self._connection()
         with self._ended_by_close(connection), self._exchange("GET", "/hello", None, connection) as answer:
             return answer.read()
+
+    def ask_for_home(self, successor: Owner) -> None:
+        """Ask the owner to leave the home to another process. It leaves soon after it has answered.
+
+        Raises:
+            HomeLocked: It needs the home, or is of another version.
+            DaemonGone: It has left already.
+        """
+        answered = msgspec.json.decode(
+            self._ask("POST", "/hand-over", msgspec.json.encode(successor)), type=dict[str, msgspec.Raw]
+        )
+        if "error" in answered:
+            raise codec.decode_error(decode(answered["error"], codec.EncodedError))
 
     def wait_until_gone(self) -> None:
         """Return when the owner has ended, or at ``close``."""

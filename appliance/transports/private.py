@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+_NAMING_FIELDS = ("reference", "references", "ids", "message_id", "message_ids", "why_not")
+"""The fields of requests that name messages, and sessions among them."""
+
 FORMAT = "private"
 """The format of private sessions, which no stored session has."""
 
@@ -50,8 +53,17 @@ class PrivateTransport:
                 # It expires with its program, and is found by its id only.
                 result = self._begin(self._sessions().create(replace(request, private=False, ttl=0, external_id=None)))
             return result  # type: ignore[no-any-return]
+        if isinstance(request, r.SearchRequest) and (request.asked_in or "").startswith(PRIVATE_PREFIX):
+            # It shares nothing with the search, and learns nothing from it; but it must be there.
+            self.send(r.SessionRequest(request.asked_in or "", user_id=request.user_id))
+            searched: Any = replace(request, asked_in=None)
+            result = self.send(searched)
+            return result  # type: ignore[no-any-return]
         id = _session_of(request)
         if id is None or not id.startswith(PRIVATE_PREFIX):
+            if named := _private_ids_in(request):
+                result = self._send_naming(request, named, on_progress)
+                return result  # type: ignore[no-any-return]
             return self._transport.send(request, on_progress)
         with self._lock:
             if id not in self._stored_ids:
@@ -66,6 +78,33 @@ class PrivateTransport:
             context = self._context(request, id)
         result = self._transport.send(context)
         return result  # type: ignore[no-any-return]
+
+    def _send_naming(self, request: Any, named: Sequence[str], on_progress: OnProgress | None) -> Any:
+        """Send a request that names private sessions or messages other than as the session that it is about.
+
+        Raises:
+            UsageError: It is there, and the request asks for more than to read it.
+        """
+        if isinstance(request, r.RecalledRequest):
+            return self._transport.send(
+                replace(request, message_ids=tuple(id for id in request.message_ids if id not in named)), on_progress
+            )
+        with self._lock:
+            for id in named:
+                message = self._message(id)
+                if message is not None and isinstance(request, r.MessageRequest):
+                    return message
+                if message is not None or id in self._stored_ids:
+                    raise _not_indexed("Session" if message is None else "Message", id)
+        return self._transport.send(request, on_progress)
+
+    def _message(self, id: str) -> Message | None:
+        """The message of a private session; a branch may have it alone."""
+        for session in self._stored_ids:
+            for message in self._run(r.SessionMessagesRequest(session), session):
+                if message.id == id:
+                    return message  # type: ignore[no-any-return]
+        return None
 
     def close(self) -> None:
         """Forget the private sessions, and let go of the engine."""
@@ -178,13 +217,28 @@ def _session_of(request: Request[Any]) -> str | None:
     return id
 
 
+def _private_ids_in(request: Request[Any]) -> list[str]:
+    """The ids of private sessions and messages among all that a request names."""
+    named: list[str] = []
+    for field in _NAMING_FIELDS:
+        value = getattr(request, field, None)
+        named += [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else []
+    return [id for id in named if isinstance(id, str) and id.startswith(PRIVATE_PREFIX)]
+
+
+def _not_indexed(what: str, id: str) -> UsageError:
+    return UsageError(
+        f"{what} {id} is private and not indexed.", hint="It is kept in memory only: read its messages, or delete it."
+    )
+
+
 def _check_private(request: Request[Any], id: str) -> None:
     """
     Raises:
         UsageError: The request asks to keep, to share or to search a private session.
     """
     if not request.name.startswith("sessions.") and not isinstance(request, r.ContextRequest | r.ListSummariesRequest):
-        raise UsageError(f"Session {id} is private and not indexed.", hint="Read its messages.")
+        raise _not_indexed("Session", id)
     shares = isinstance(request, r.SetStorageScopeRequest) and request.scope != "none"
     if isinstance(request, r.PinSessionRequest | r.SetTtlRequest) or shares:
         raise UsageError(f"Session {id} is private: it is kept in memory only, and shares nothing with other sessions.")

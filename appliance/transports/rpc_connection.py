@@ -7,11 +7,13 @@ import threading
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, BinaryIO
 
 from appliance import __version__
 from appliance.errors import ApplianceError, HomeLocked, UsageError
 from appliance.requests import Request
+from appliance.runtime.decoding import decode
 from appliance.transports import codec
 from appliance.transports.answer_lines import (
     AnswerLines,
@@ -22,6 +24,7 @@ from appliance.transports.answer_lines import (
     hello_document,
 )
 from appliance.transports.local import LocalTransport
+from appliance.types import Owner
 
 MAX_HEAD_LINE_BYTES = 65_536
 """Bytes of one line of a request's head."""
@@ -30,13 +33,22 @@ MAX_HEAD_LINES = 100
 """Lines of a request's head; a client of ours sends five."""
 
 
+HandOver = Callable[[Owner], None]
+"""Leaves the home to another process, soon after it returns. Raises HomeLocked if this process needs the home."""
+
+HAND_OVER_PATH = "/local/hand-over"
+
+
 class RpcConnection:
     """A connection, which carries one request at a time.
 
     ``lock`` is the server's: the owner asks what is under way before it leaves.
     """
 
-    def __init__(self, accepted: socket.socket, transport: LocalTransport, lock: threading.Condition) -> None:
+    def __init__(
+        self, accepted: socket.socket, transport: LocalTransport, lock: threading.Condition, hand_over: HandOver
+    ) -> None:
+        self._hand_over = hand_over
         self._socket = accepted
         self._incoming: BinaryIO = accepted.makefile("rb")
         self._transport = transport
@@ -66,8 +78,13 @@ class RpcConnection:
                 self._answer(hello_document(self._transport.engine))
             elif (version := headers.get(codec.VERSION_HEADER.lower())) != __version__:
                 self._answer({"error": codec.encode_error(_version_error(version))})
+            elif path == HAND_OVER_PATH:
+                self._answer(_outcome(partial(self._leave_home, body)))
             elif not self._carry_out(path.rpartition("/")[2], body):
                 return
+
+    def _leave_home(self, body: bytes) -> None:
+        self._hand_over(decode(body, Owner))
 
     def leave(self) -> None:
         """End after the request that is under way; interrupt it if the next owner can resume it. Call it with the lock

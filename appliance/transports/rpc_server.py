@@ -21,7 +21,7 @@ from appliance.transports.unix_socket import listen_unix, remove_socket, socket_
 
 if TYPE_CHECKING:
     from appliance.transports.local import LocalTransport
-    from appliance.transports.rpc_connection import RpcConnection
+    from appliance.transports.rpc_connection import HandOver, RpcConnection
 
 LEAVE_TIMEOUT_SECONDS = 10.0
 """Seconds that short requests have to end and resumable ones to stop when the owner leaves."""
@@ -45,6 +45,7 @@ class RpcServer:
         self._connections: set[RpcConnection] = set()
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._hand_over: HandOver
 
     @classmethod
     def listen(cls, home: Home) -> RpcServer | None:
@@ -56,8 +57,9 @@ class RpcServer:
         except HomeError:
             return None
 
-    def begin(self, transport: LocalTransport) -> None:
-        """Answer requests with this transport."""
+    def begin(self, transport: LocalTransport, hand_over: HandOver) -> None:
+        """Answer requests with this transport. ``hand_over`` is called when another process asks for the home."""
+        self._hand_over = hand_over
         self._thread = threading.Thread(target=self._accept, args=(transport,), name="appliance-rpc", daemon=True)
         self._thread.start()
 
@@ -107,7 +109,7 @@ class RpcServer:
         except OSError:  # the client has gone already, or this process has too many open files
             time.sleep(ACCEPT_RETRY_SECONDS)
             return
-        connection = rpc_connection.RpcConnection(accepted, transport, self._lock)
+        connection = rpc_connection.RpcConnection(accepted, transport, self._lock, self._hand_over)
         with self._lock:
             self._connections.add(connection)
         threading.Thread(target=self._serve, args=(connection,), name="appliance-rpc-client", daemon=True).start()

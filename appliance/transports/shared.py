@@ -1,28 +1,32 @@
 """The transport of ``Appliance.open``: it owns the home or attaches to its owner, and changes when the owner leaves.
 
 Every owner answers the others over the home's socket, so that none is refused. When an owner leaves, its callers take
-the lock: one becomes the owner, the others attach to it, and requests that were under way go on there.
+the lock: one becomes the owner, the others attach to it, and requests that were under way go on there. A program that
+begins with a daemon waits for it instead, when it stops.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from appliance import requests as r
 from appliance.errors import ApplianceError, DaemonGone, HomeLocked, StoreError
 from appliance.requests import Request
-from appliance.store.lock import read_owner
-from appliance.types import OnProgress
+from appliance.store.lock import describe_owner, is_running, read_owner
+from appliance.transports.local_streams import LocalStream, LocalStreams
+from appliance.types import OnProgress, Owner
 
 if TYPE_CHECKING:
     from appliance.engine.engine import Engine
     from appliance.paths import Home
     from appliance.settings import Settings
     from appliance.store.lock import OwnerLock
+    from appliance.transports.carried_stream import CarriedStream
     from appliance.transports.daemon import DaemonTransport
     from appliance.transports.local import LocalTransport
     from appliance.transports.rpc_server import RpcServer
@@ -32,6 +36,9 @@ R = TypeVar("R")
 
 JOIN_TIMEOUT_SECONDS = 15.0
 """Seconds that an owner may take to listen, or to leave. A daemon opens a large home in two."""
+
+DAEMON_TIMEOUT_SECONDS = 30.0
+"""Seconds that a daemon may take to leave, or to restart: it answers what it was asked, and finishes an erasure."""
 
 UNANNOUNCED_TIMEOUT_SECONDS = 2.0
 """Seconds to wait for an owner that names no socket: it has just taken the lock, or it never listens."""
@@ -73,6 +80,12 @@ class SharedTransport:
         self._local: LocalTransport | None = None
         self._remote: DaemonTransport | None = None
         self._connecting: DaemonTransport | None = None
+        self._owner_lock: OwnerLock | None = None
+        self._streams = LocalStreams()
+        self._local_uses = threading.Condition()
+        self._under_way: Counter[bool] = Counter()
+        self._is_leaving = False
+        self._waits_for_daemon = True
 
     def open(self) -> Self:
         """Attach to the home's owner, or become it.
@@ -83,6 +96,7 @@ class SharedTransport:
             StoreError, ConfigError: The store or the settings are refused.
         """
         self.settings = self._join()
+        self._waits_for_daemon = self.is_attached_to_daemon
         return self
 
     def attach(self) -> Self | None:
@@ -95,6 +109,7 @@ class SharedTransport:
         if settings is None:
             return None
         self.settings = settings
+        self._waits_for_daemon = self.is_attached_to_daemon
         return self
 
     @property
@@ -124,18 +139,26 @@ class SharedTransport:
             result = self._begin_interactive_use(request)
             return result  # type: ignore[no-any-return]
         if self._remote is None:
-            return self._send(request, on_progress)
-        from appliance.transports.carried_stream import CarriedStream
+            result = self._send(request, on_progress)
+            if isinstance(result, LocalStream):
+                result = self._carried(request, first=result)
+            return result  # type: ignore[no-any-return]
         from appliance.transports.codec import wire_types
         from appliance.transports.daemon import prepared
 
         request = prepared(request)
         if request.resumable and wire_types(request.name).streams:
-            stream: Any = request
-            is_export = isinstance(request, r.ExportRequest | r.ExportMarkdownRequest | r.ExportHtmlRequest)
-            result = CarriedStream[Any](lambda: self._send(stream, None), repeats=is_export)
+            result = self._carried(request)
             return result  # type: ignore[no-any-return]
         return self._send(request, on_progress)
+
+    def _carried(self, request: Request[Any], first: LocalStream[Any] | None = None) -> CarriedStream[Any]:
+        """The stream of a resumable request, whichever process owns the home; ``first`` is that of this process."""
+        from appliance.transports.carried_stream import CarriedStream
+
+        opened = [] if first is None else [first]
+        is_export = isinstance(request, r.ExportRequest | r.ExportMarkdownRequest | r.ExportHtmlRequest)
+        return CarriedStream[Any](lambda: opened.pop() if opened else self._send(request, None), repeats=is_export)
 
     def close(self) -> None:
         """Let go of the home. An owner first finishes what others asked of it and can't ask of the next one."""
@@ -152,19 +175,37 @@ class SharedTransport:
 
     def _send(self, request: Request[R], on_progress: OnProgress | None) -> R:
         while True:
-            remote = self._remote
-            if remote is None:
-                assert self._local is not None
-                return self._local.send(request, on_progress)
+            with self._local_use(request) as (local, remote):
+                if local is not None:
+                    result: Any = local.send(request, on_progress)
+                    if request.resumable and hasattr(result, "__next__"):
+                        result = self._streams.add(result)
+                    return result  # type: ignore[no-any-return]
+            assert remote is not None
             if self._closed.is_set():
                 raise _closed_error()
             try:
                 return remote.send(request, on_progress)
             except DaemonGone as error:
                 may_follow = request.repeatable or request.resumable or not error.begun
-                if remote.is_daemon or not may_follow:
+                if not may_follow or (remote.is_daemon and self._waits_for_daemon):
                     raise
                 self._change_owner(remote)
+
+    @contextmanager
+    def _local_use(self, request: Request[Any]) -> Iterator[tuple[LocalTransport | None, DaemonTransport | None]]:
+        """The transports to the owner, this process or another one. Within, the owner does not change if it is this
+        process."""
+        with self._local_uses:
+            self._local_uses.wait_for(lambda: not self._is_leaving)
+            local, remote = (self._local, None) if self._remote is None else (None, self._remote)
+            self._under_way[request.long_running] += local is not None
+        try:
+            yield local, remote
+        finally:
+            with self._local_uses:
+                self._under_way[request.long_running] -= local is not None
+                self._local_uses.notify_all()
 
     # --- owning and attaching ---------------------------------------------------------------------------------
 
@@ -173,24 +214,34 @@ class SharedTransport:
         with self._lock:
             if self._remote is gone:
                 gone.close()
-                self._join()
+                self._join(after_daemon=gone.is_daemon)
                 for use in self._interactive_uses:
                     use.begin(self._local)
 
-    def _join(self) -> Settings:
+    def _join(self, *, after_daemon: bool = False) -> Settings:
+        """Attach to the owner, or become it. ``after_daemon``: wait for a daemon that restarts, with other settings."""
         began = time.monotonic()
         while not self._closed.is_set():
             if (settings := self._attach()) is not None:
                 return settings
             if self._closed.is_set():
                 break
+            is_late = time.monotonic() - began > (DAEMON_TIMEOUT_SECONDS if after_daemon else self._join_timeout())
             try:
-                return self._own()
+                if is_late or not (after_daemon and self._is_daemon_running()):
+                    return self._own()
             except HomeLocked:
-                if time.monotonic() - began > self._join_timeout():
+                if is_late:
                     raise
             self._closed.wait(JOIN_RETRY_SECONDS)
         raise _closed_error()
+
+    def _is_daemon_running(self) -> bool:
+        """Whether the home names a daemon that has not ended: one that serves, is about to leave, or restarts."""
+        from appliance.transports import daemon
+
+        address = daemon.read_address(self._home)
+        return address is not None and is_running(address.pid)
 
     def _join_timeout(self) -> float:
         owner = read_owner(self._home.lock)
@@ -210,7 +261,7 @@ class SharedTransport:
         if (settings := daemon.connect(remote, model=self._model)) is None:
             return None
         self._remote = remote
-        if self._worker and not remote.is_daemon:
+        if self._worker and not (remote.is_daemon and self._waits_for_daemon):
             threading.Thread(target=self._follow_owner, args=(remote,), name="appliance-owner", daemon=True).start()
         return settings
 
@@ -221,6 +272,7 @@ class SharedTransport:
 
         def listen(lock: OwnerLock) -> None:
             nonlocal server
+            self._owner_lock = lock
             server = rpc_server.RpcServer.listen(self._home)
             if server is not None:
                 lock.announce(server.path, server.stop_listening)
@@ -228,8 +280,51 @@ class SharedTransport:
         engine = self._open_engine(listen)
         self._local, self._server, self._remote = local.LocalTransport(engine), server, None
         if server is not None:
-            server.begin(self._local)
+            server.begin(self._local, self._hand_over)
         return engine.settings
+
+    def _hand_over(self, successor: Owner) -> None:
+        """Leave the home to another process, and attach to it. What this process is asked for meanwhile waits.
+
+        Raises:
+            HomeLocked: This process has a model of its own, or does something long for itself.
+        """
+        with self._local_uses:
+            if self._model is not None or self._under_way[True] or self._is_leaving:
+                owner = read_owner(self._home.lock)
+                raise HomeLocked(
+                    f"The memory is in use by {describe_owner(owner)}.",
+                    where=str(self._home.root),
+                    hint="Close it first: 'appliance serve' must own the memory.",
+                )
+            self._is_leaving = True
+        threading.Thread(target=self._leave_to, args=(successor,), name="appliance-hand-over", daemon=True).start()
+
+    def _leave_to(self, successor: Owner) -> None:
+        from appliance.transports.daemon import DaemonTransport
+
+        with self._lock:
+            local, server, lock = self._local, self._server, self._owner_lock
+            gone = DaemonTransport(self._home)
+            try:
+                if local is None or server is None or lock is None or self._closed.is_set():
+                    return
+                with self._local_uses:
+                    self._local_uses.wait_for(lambda: not self._under_way.total())
+                lock.leave_to(successor)
+                self._streams.leave()
+                server.leave()
+                local.close()
+                for use in self._interactive_uses:
+                    use.leave()
+                self._local = self._server = self._owner_lock = None
+                self._remote = gone
+            finally:
+                with self._local_uses:
+                    self._is_leaving = False
+                    self._local_uses.notify_all()
+        with suppress(ApplianceError):  # the next request reports it
+            self._change_owner(gone)
 
     def _follow_owner(self, remote: DaemonTransport) -> None:
         """Take over as soon as the owner leaves, also without a request, so that background work goes on."""
@@ -263,6 +358,10 @@ class _InteractiveUse:
     def begin(self, local: LocalTransport | None) -> None:
         if local is not None and self._held is None:
             self._held = local.send(self._request)
+
+    def leave(self) -> None:
+        """Forget the engine, which is closed."""
+        self._held = None
 
     def __iter__(self) -> _InteractiveUse:
         return self

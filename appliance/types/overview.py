@@ -123,11 +123,13 @@ class ImportedSession:
 @dataclass(frozen=True, slots=True)
 class Owner:
     """The process that owns a home, and what it does ("appliance watch"). ``socket`` is the Unix socket at which it
-    answers other programs; None for a daemon, which names it in ``daemon.json``, and for an owner that can't listen."""
+    answers other programs; None for a daemon, which names it in ``daemon.json``, and for an owner that can't listen.
+    Until ``reserved_until`` (seconds since 1970) it is not the owner yet: the one before has left the home to it."""
 
     pid: int
     purpose: str
     socket: str | None = None
+    reserved_until: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

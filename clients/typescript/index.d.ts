@@ -1831,7 +1831,7 @@ export class Appliance extends Client {
      */
     live(options?: RequestOptions): Promise<LivenessAnswer>;
     /**
-     * The memory answers. Needs no token and reveals nothing of it.
+     * Searches are answered. Needs no token and reveals nothing of the memory.
      *
      * `GET /health/ready`
      */

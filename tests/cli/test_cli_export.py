@@ -48,6 +48,34 @@ def test_an_unknown_id_exports_nothing(run: Run, kept: Path, tmp_path: Path) -> 
     assert list(tmp_path.glob("*x.md*")) == []
 
 
+HOSTILE = "keys \x1b[2J \x9b31m \x7f \u202egpj.exe\u202c and \u2067turned\u2069"
+"""Escape sequences in seven and in eight bits, and marks that turn round what follows."""
+CONTROLS = set("\x1b\x9b\x7f\u202e\u202c\u2067\u2069")
+
+
+@pytest.mark.parametrize("format", ["jsonl", "markdown", "html"])
+def test_an_export_to_a_terminal_controls_nothing_and_one_to_a_pipe_is_whole(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, format: str
+) -> None:
+    run("add", HOSTILE)
+    piped = run("export", "-", "--format", format).stdout
+    monkeypatch.setattr("appliance.cli.output.is_terminal", lambda stream=None: True)
+    shown = run("export", "-", "--format", format).stdout
+    assert not CONTROLS & set(shown) and "gpj.exe" in shown
+    if format == "jsonl":
+        assert json.loads(shown.splitlines()[0]) == json.loads(piped.splitlines()[0])
+        assert json.loads(piped.splitlines()[0])["content"] == HOSTILE
+
+
+def test_no_verb_prints_what_turns_the_line_round_or_controls_the_terminal(run: Run, home: Path) -> None:
+    run("add", HOSTILE, "--session", HOSTILE, "--author", HOSTILE)
+    for arguments in (["search", "keys"], ["show", "m1"], ["show", "s1"], ["sessions"], ["context", "keys"]):
+        assert not CONTROLS & set(run(*arguments).output), arguments
+    for arguments in (["search", "keys", "--json"], ["show", "m1", "--json"]):
+        printed = run(*arguments).stdout
+        assert not CONTROLS & set(printed) and "\u202e" in json.dumps(json.loads(printed), ensure_ascii=False)
+
+
 def test_a_page_has_the_messages_and_no_way_out(run: Run, tmp_path: Path) -> None:
     hostile = '<script>alert(1)</script> <img src=https://example.org/x.png onerror=go()> & "quoted" ]]>'
     line = {"session_id": "a<b", "session_title": "<b>Title", "role": "user", "author": "<i>Ann", "content": hostile}

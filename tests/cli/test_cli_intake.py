@@ -11,7 +11,7 @@ import pytest
 from cli_runs import TRIP, Run, document, line, write
 
 from appliance.cli.ingest import EMPTY_HINT
-from appliance.errors import DiskFull
+from appliance.errors import DiskFull, ModelUnavailable
 from appliance.ingest import pipeline
 
 FILE_KEYS = ["path", "format", "status", "conversations", "messages", "new", "updated", "duplicates",
@@ -185,6 +185,38 @@ def test_add_refuses_what_is_no_text(run: Run, home: Path) -> None:
     result = run("add", "-", input=b"\xff\xfe\xff")
     assert result.exit_code == 1
     assert "stdin: Not UTF-8 text at byte 0" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "failure", [DiskFull("The disk is full."), ModelUnavailable("The model can't be run."), RuntimeError("it broke")]
+)
+def test_what_was_added_is_no_error_when_it_can_t_be_embedded(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
+    run("add", "the first")
+
+    def fail(*arguments: object, **options: object) -> int:
+        raise failure
+
+    with monkeypatch.context() as patch:
+        patch.setattr("appliance.engine.index_service.IndexService.drain", fail)
+        added = run("add", "the key hangs behind the clock")
+        in_json = run("add", "the other key", "--json")
+    assert added.exit_code == in_json.exit_code == 0
+    assert added.stdout == "m2 added to notes (s1); stored, waiting for its vector\n"
+    assert added.stderr.startswith(f"note: {failure}") and "error" not in added.stderr
+    assert document(in_json)["message"]["id"] == "m3" and "waiting for its vector" in in_json.stderr
+    assert (
+        document(run("status", "--json"))["counts"] | {"messages": 3, "pending": 2}
+        == document(run("status", "--json"))["counts"]
+    )
+
+
+def test_what_waits_behind_an_import_is_said(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("appliance.engine.index_service.MAX_CATCH_UP_CHUNKS", 0)
+    added = run("add", "the key hangs behind the clock")
+    assert added.exit_code == 0 and added.stdout.endswith("stored, waiting for its vector\n")
+    assert "1 chunk waits" in added.stderr and "reindex --pending" in added.stderr
 
 
 def test_a_full_disk_leaves_a_report_of_what_was_read(

@@ -184,3 +184,35 @@ def test_quotes_of_its_window_are_of_its_messages(known: Appliance) -> None:
     texts = {message.id: message.text for message in session.messages()}
     quotes = session.window().quotes
     assert quotes and all(texts[quote.message_id][quote.start : quote.end] == quote.text for quote in quotes)
+
+
+def test_its_ids_answer_alike_everywhere(known: Appliance) -> None:
+    session = talk(known)
+    first, *_ = session.messages()
+    branch = session.branch()
+    assert known.message(first.id) == first
+    asked: list[Any] = [
+        lambda id: known.pin(id),
+        lambda id: known.unpin(id),
+        lambda id: known.pins.importance(id),
+        lambda id: known.versions(id),
+        lambda id: known.variants(id),
+        lambda id: list(known.export(ids=[id])),
+        lambda id: list(known.export_markdown(ids=[id])),
+        lambda id: known.search("violin", why_not=id),
+        lambda id: known.erasure.preview(id),
+    ]
+    for ask in asked:
+        with pytest.raises(UsageError, match=f"Message {first.id} is private and not indexed"):
+            ask(first.id)
+        with pytest.raises(NotFound):
+            ask("private-0123456789abcdef-1")
+    with pytest.raises(UsageError, match=f"Session {session.id} is private and not indexed"):
+        list(known.export(ids=[session.id]))
+    with pytest.raises(NotFound, match="There is no session or message 'private-0123456789abcdef'"):
+        list(known.export(ids=["private-0123456789abcdef"]))
+    session.delete()
+    assert known.message(first.id).session_id == branch.id  # its branch has it
+    branch.delete()
+    with pytest.raises(NotFound, match=f"There is no message '{first.id}'"):
+        known.message(first.id)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import tracemalloc
 import zipfile
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from appliance import Appliance
@@ -78,19 +82,55 @@ def test_ordinary_messages_are_far_from_the_limit(tmp_path: Path) -> None:
     assert path.stat().st_size > 5000 * zip_limits.BYTES_A_MESSAGE
 
 
-def test_a_record_of_a_zip_is_as_long_as_its_file_allows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_of_a_zip_may_not_take_much_memory(memory: Appliance, tmp_path: Path, monkeypatch: Any) -> None:
     """A small zip with one record of very many objects would take gigabytes of memory when it is decoded."""
-    monkeypatch.setattr(json_stream, "_ALWAYS_READ_BYTES", 100_000)
     monkeypatch.setattr(json_scanner, "_RESYNC_THRESHOLD_BYTES", 100_000)
-    nodes = ",".join(f'"{n}":{{"id":"{n}","children":[]}}' for n in range(20_000))
-    record = f'{{"title":"x","mapping":{{{nodes}}}}}'
-    path = zipped(tmp_path / "x.zip", {"conversations.json": f"[{record}]".encode()})
-    assert path.stat().st_size * 2 < len(record) < path.stat().st_size * 30
-    monkeypatch.setattr(json_stream, "_MAX_RECORD_RATIO", 1)
+    monkeypatch.setattr(json_stream, "MAX_ZIPPED_RECORD_COST", 4 << 20)
+    nodes = ",".join(f'"{n}":{{"id":"{n}","text":"[{{","children":[[]]}}' for n in range(20_000))
+    after = {"title": "y", "mapping": {"a": {"message": {"author": {"role": "user"}, "content": {"parts": ["Ahoy"]}}}}}
+    content = f'[{{"title":"x","mapping":{{{nodes}}}}},\n{json.dumps(after)}]'.encode()
+    path = zipped(tmp_path / "x.zip", {"conversations.json": content})
+    report = memory.ingest(path, wait=False)
+    (file,) = report.files
+    assert (file.status, file.new) == ("partial", 1)
+    assert file.errors[0].where == "line 1, byte 1" and "Unpack the zip and ingest the file" in file.errors[0].message
+    assert "would take over 4 MB of memory" in file.errors[0].message and len(file.errors) == 1
     (found,) = detect_documents([path])
     assert isinstance(found, DetectedDocument)
-    problems = [one for one in json_stream.records(found.document) if isinstance(one, InputProblem)]
-    assert problems
-    monkeypatch.setattr(json_stream, "_MAX_RECORD_RATIO", 30)
-    (whole,) = json_stream.records(found.document)
-    assert not isinstance(whole, InputProblem) and len(whole.data["mapping"]) == 20_000
+    _, second = json_stream.records(found.document)
+    assert isinstance(second, json_stream.JsonRecord) and (second.number, second.line) == (2, 2)
+    (opened,) = [one for one in json_stream.parts(found.document, [("mapping",)]) if isinstance(one, InputProblem)][:1]
+    assert opened.where == "line 1, byte 1"
+    plain = tmp_path / "conversations.json"
+    plain.write_bytes(content)  # what is not in a zip has no such limit
+    (found,) = detect_documents([plain])
+    assert isinstance(found, DetectedDocument)
+    first, _ = json_stream.records(found.document)
+    assert isinstance(first, json_stream.JsonRecord) and len(first.data["mapping"]) == 20_000
+
+
+def test_a_record_that_is_cut_off_or_a_line_may_not_take_much_memory(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(json_scanner, "_RESYNC_THRESHOLD_BYTES", 100_000)
+    monkeypatch.setattr(json_stream, "_ALWAYS_DECODED_BYTES", 100_000)
+    monkeypatch.setattr(json_stream, "MAX_ZIPPED_RECORD_COST", 4 << 20)
+    line = b'{"session_id":"s","role":"user","content":"a","x":[' + b"[1]," * 200_000
+    whole = b'{"session_id":"s","role":"user","content":"b"}\n'
+    path = zipped(tmp_path / "x.zip", {"a.jsonl": whole + line + b"0]}\n" + whole, "b.json": line})
+    lines, cut_off = (found.document for found in detect_documents([path], forced="native")
+                      if isinstance(found, DetectedDocument))  # fmt: skip
+    first, problem, last = json_stream.lines(lines)
+    assert isinstance(problem, InputProblem) and problem.where == "line 2" and first[1] == last[1] == whole
+    (problem,) = json_stream.records(cut_off)
+    assert isinstance(problem, InputProblem) and "this record was not read" in problem.message
+
+
+@pytest.mark.parametrize("value", [{"a": 1.5}, ["text"] * 3, [[[]]], {"key": {"key": "text of some words, and more"}}])
+def test_the_cost_of_decoding_is_about_what_it_takes(value: Any) -> None:
+    data = json.dumps([value] * 5_000).encode()
+    tracemalloc.start()
+    try:
+        decoded = msgspec.json.decode(data)
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(decoded) == 5_000 and taken <= json_scanner.decoding_cost(data) < 4 * taken + 2 * len(data)

@@ -114,6 +114,40 @@ def _crashes(*_: object) -> None:
     raise RuntimeError
 
 
+def test_a_branch_is_made_once_through_a_crash(home: Path) -> None:
+    found = []
+    for _ in range(2):  # another process knows nothing of the first one's answers
+        with opened(home) as (memory, client):
+            if not found:
+                for text in ("buy milk", "buy bread"):
+                    client.post("/v1/messages", json={"text": text, "session_id": "list"})
+            answer = client.post("/v1/sessions/list/branch", json={"at": "m1", "title": "other"}, headers=KEY)
+            assert answer.status_code == 201, answer.text
+            found.append(answer.json())
+            assert memory.status()["counts"]["sessions"] == 2
+    assert found[0] == found[1] and found[0]["branch_at"] == "m1"
+    with opened(home) as (memory, client):
+        client.post("/v1/messages", json={"text": "buy jam", "session_id": "another"})
+        for path, other in (
+            ("list", {"at": "m2", "title": "other"}),
+            ("list", {"at": "m1", "title": "changed"}),
+            ("another", {"title": "other"}),
+        ):
+            refused = client.post(f"/v1/sessions/{path}/branch", json=other, headers=KEY)
+            assert (refused.status_code, refused.json()["error"]) == (422, "KeyReused"), other
+        assert memory.status()["counts"]["sessions"] == 3
+
+
+def test_a_branch_at_the_last_message_is_the_same_one_though_the_session_goes_on(home: Path) -> None:
+    with opened(home) as (_, client):
+        client.post("/v1/messages", json={"text": "buy milk", "session_id": "list"})
+        first = client.post("/v1/sessions/list/branch", json={}, headers=KEY).json()
+        client.post("/v1/messages", json={"text": "buy bread", "session_id": "list"})
+    with opened(home) as (memory, client):
+        again = client.post("/v1/sessions/list/branch", json={}, headers=KEY)
+        assert (again.status_code, again.json()) == (201, first) and memory.status()["counts"]["sessions"] == 2
+
+
 def test_other_writes_are_done_once(memory: Appliance, client: TestClient) -> None:
     client.post("/v1/messages", json={"text": "buy milk", "session_id": "list"})
     calls: list[Callable[[dict[str, str]], httpx.Response]] = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from appliance import Appliance, __version__
-from appliance.server.http import responses
+from appliance.engine.index_service import IndexService
+from appliance.server.http import readiness, responses
+from appliance_models import HashEmbedder
 from tests.http_calls import application, calling, owner
 from tests.summary_talk import chat, write
+from tests.waits import PATIENCE, until
 
 
 @pytest.fixture
@@ -197,12 +201,19 @@ def test_a_session_from_its_beginning_to_its_end(client: TestClient) -> None:
 def test_a_private_session_is_kept_nowhere(memory: Appliance, client: TestClient) -> None:
     begun = client.post("/v1/sessions", json={"private": True}).json()
     path = f"/v1/sessions/{begun['id']}"
-    client.post(path + "/messages", json={"text": "the surprise is a red bicycle"})
+    message = client.post(path + "/messages", json={"text": "the surprise is a red bicycle"}).json()
+    assert client.get(f"/v1/messages/{message['id']}").json() == message
+    assert client.put(f"/v1/messages/{message['id']}/pin").status_code == 409
+    for id in (begun["id"], message["id"]):
+        assert client.get("/v1/export", params={"id": id}).status_code == 409
     given = client.post("/v1/context", json={"query": "bicycle", "session_id": begun["id"]}).json()
     assert "red bicycle" in given["text"]
     assert client.get(path + "/summaries").json() == {"summaries": []}
     assert client.patch(path, json={"pinned": True}).status_code == 409
     assert not client.post("/v1/search", json={"query": "red bicycle"}).json()["hits"]
+    assert not client.post("/v1/search", json={"query": "red bicycle", "asked_in": begun["id"]}).json()["hits"]
+    for asked in ({"session_id": begun["id"]}, {"asked_in": "private-0123456789abcdef"}):
+        assert client.post("/v1/search", json={"query": "red bicycle", **asked}).status_code in (404, 409)
     assert client.get("/v1/sessions").json()["sessions"] == []
     client.delete(path)
     assert client.get(path).status_code == 404
@@ -271,12 +282,66 @@ def test_the_status_is_what_the_command_line_prints(memory: Appliance, client: T
     assert client.get("/health").json()["version"] == __version__
 
 
+@pytest.mark.parametrize("encoding", ["klingon", "cl999k_base", "p50k_base", ""])
+def test_a_context_counts_in_no_other_encoding_than_is_asked_for(client: TestClient, encoding: str) -> None:
+    refused = client.post("/v1/context", json={"query": "otters", "encoding": encoding})
+    assert (refused.status_code, refused.json()["detail"]) == (409, f"The encoding of {encoding!r} is unknown.")
+    assert "cl100k_base or o200k_base" in refused.json()["hint"]
+    for known, counted in (("gpt-4o-mini", "o200k_base"), ("cl100k_base", "cl100k_base")):
+        answer = client.post("/v1/context", json={"query": "otters", "encoding": known})
+        assert answer.json()["encoding"] == counted
+
+
 def test_health_says_whether_the_memory_answers(memory: Appliance, client: TestClient) -> None:
     assert client.get("/health/ready").json() == {"status": "ok"}
     memory.close()
     assert client.get("/health/live").status_code == 200
     refused = client.get("/health/ready")
     assert refused.status_code == 503 and refused.json()["detail"] == "The memory does not answer."
+
+
+def test_ready_is_a_memory_that_answers_searches(
+    memory: Appliance, client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said(client, "the otter sleeps")
+    monkeypatch.setattr(readiness, "KEPT_SECONDS", 0.0)
+    until(lambda: client.get("/health/ready").status_code == 200, "searches that are answered")
+    with monkeypatch.context() as patch:
+        patch.setattr("appliance.retrieval.pipeline.search", _fails)
+        refused = client.get("/health/ready")
+    assert (refused.status_code, refused.json()["detail"]) == (503, "The memory answers no search yet.")
+    assert client.get("/v1/sessions").status_code == 200
+
+    asked, held = [], threading.Event()
+    with monkeypatch.context() as patch:
+        patch.setattr("appliance.retrieval.pipeline.search", lambda *_, **__: asked.append(held.wait(PATIENCE)))
+        patch.setattr(readiness, "PATIENCE_SECONDS", 0.01)
+        assert [client.get("/health/ready").status_code for _ in range(3)] == [503] * 3
+        held.set()
+        until(lambda: asked, "the end of the search")
+    assert asked == [True], "one search at a time"
+    until(lambda: client.get("/health/ready").status_code == 200, "searches that are answered again")
+
+
+def _fails(*_: object, **__: object) -> None:
+    raise RuntimeError
+
+
+def test_health_is_well_while_an_import_is_embedded(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = threading.Event()
+    drain = IndexService.drain_while
+
+    def slow(*arguments: Any, **options: Any) -> Any:
+        held.wait(PATIENCE)
+        return drain(*arguments, **options)
+
+    monkeypatch.setattr(IndexService, "drain_while", slow)
+    with Appliance.open(home, embedder=HashEmbedder()) as memory, calling(application(memory), owner(memory)) as client:
+        said(client, "the otter sleeps")
+        assert client.get("/v1/status").json()["counts"]["pending"] == 1
+        answer = client.get("/health").json()
+        held.set()
+        assert (answer["status"], answer["health"]) == ("ok", "ok")
 
 
 def test_a_path_that_is_not_there_and_a_method_that_is_not(client: TestClient) -> None:

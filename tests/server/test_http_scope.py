@@ -49,6 +49,7 @@ class Things:
     summary: str
     fact: str
     private: str
+    private_message: str
 
     def __iter__(self) -> Iterator[str]:
         return iter(astuple(self))
@@ -77,7 +78,7 @@ def furnish(memory: Appliance, folder: Path, user: str, namespace: str, word: st
     message = memory.sessions.messages(info.id)[0]
     memory.pin(message.id)
     (fact,) = memory.facts.add(attribute=f"{word} box", value=word, user_id=user, namespace=namespace)
-    return Things(info.id, name, message.id, message.external_id, summary.id, fact.id, "")
+    return Things(info.id, name, message.id, message.external_id, summary.id, fact.id, "", "")
 
 
 @pytest.fixture(scope="module")
@@ -89,20 +90,18 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Things]]
     return folder / "home", things
 
 
-def private(memory: Appliance, user: str, namespace: str, word: str) -> str:
-    """A private session, which no home keeps."""
+def with_private(things: Things, memory: Appliance, user: str, namespace: str, word: str) -> Things:
+    """The same things and a private session, which no home keeps."""
     session = memory.sessions.create(private=True, user_id=user, namespace=namespace, title=word)
-    session.add("user", word)
-    return session.id
+    message = session.add("user", word)
+    return replace(things, private=session.id, private_message=message.id)
 
 
 @pytest.fixture
 def house(built: tuple[Path, list[Things]], home: Path) -> Iterator[House]:
     with ExitStack() as stack:
         memory = stack.enter_context(Appliance.open(copied(built[0], home), worker=False, embedder=HashEmbedder()))
-        *others, own = [
-            replace(things, private=private(memory, *whose)) for things, whose in zip(built[1], EVERYBODY, strict=True)
-        ]
+        *others, own = [with_private(things, memory, *whose) for things, whose in zip(built[1], EVERYBODY, strict=True)]
         app = application(memory)
         host, ana, reader = (
             stack.enter_context(calling(app, headers))
@@ -156,7 +155,7 @@ def test_what_is_anothers_is_answered_as_if_it_were_not_there(house: House) -> N
     document = house.owner.get("/openapi.json").json()
     asked = 0
     for things in house.others:
-        for id in (things.session, things.message, things.summary, things.fact, things.private):
+        for id in set(things) - {things.external, things.external_message}:
             kind = re.match(r"private-|[a-z]+", id)
             assert kind is not None
             nothing = NOT_THERE[kind[0]]
@@ -195,7 +194,7 @@ def test_an_export_has_ones_own_and_all_only_for_the_owner(house: House) -> None
     mixed = house.ana.get("/v1/export", params={"id": [own.session, house.others[0].message]})
     assert mixed.status_code == 404 and "apricot" not in mixed.text
     private = house.owner.get("/v1/export", params={"id": own.private, "format": "html"})
-    assert private.status_code == 404  # it is in no file, and gets into none
+    assert private.status_code == 409  # it is in no file, and gets into none
 
 
 def test_a_session_of_ones_own_that_is_called_like_anothers_id(house: House) -> None:

@@ -182,15 +182,14 @@ def test_four_at_once_are_all_served_without_a_daemon(home: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_daemon_is_refused_while_another_program_owns_the_home_and_used_when_it_runs(home: Path) -> None:
+def test_a_daemon_is_refused_while_a_program_with_a_model_of_its_own_has_the_home(home: Path) -> None:
     filled(home)
-    with Appliance.open(home, worker=False, purpose="appliance tui"):
+    with Appliance.open(home, worker=False, purpose="a bench", embedder=HashEmbedder()) as memory:
         refused = command_line(home, "serve", "--port", "0")
         errors = refused.communicate(timeout=120)[1].decode()
-        assert refused.returncode == 3 and f"'appliance tui' (process {os.getpid()})" in errors
+        assert refused.returncode == 3 and f"'a bench' (process {os.getpid()})" in errors
         assert "Close it first: 'appliance serve' must own the memory." in errors
-    with running(home), Appliance.open(home) as memory:
-        assert memory.is_attached_to_daemon and memory.search("ferry")
+        assert not memory.is_attached and memory.sessions.list()
 
 
 def threads_named(name: str) -> list[threading.Thread]:

@@ -48,6 +48,42 @@ def test_finding_makes_nothing_and_making_makes_it_private(home: Path) -> None:
     assert paths.create_home(found) == found
 
 
+def loose_home(root: Path) -> paths.Home:
+    """A home as another program restored it: open to all users of the machine."""
+    found = paths.create_home(paths.find_home(root))
+    found.database.write_text("x")
+    (found.index / "g1").mkdir()
+    (found.index / "g1" / "segment").write_text("x")
+    found.token.write_text("x")
+    for path in (root, *root.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    return found
+
+
+def test_an_existing_home_is_closed_to_other_users_and_said_once(home: Path, caplog: pytest.LogCaptureFixture) -> None:
+    found = loose_home(home)
+    paths.create_home(found)
+    assert {mode(path) for path in home.rglob("*") if path.is_dir()} | {mode(home)} == {0o700}
+    assert {mode(path) for path in home.rglob("*") if path.is_file()} == {0o600}
+    assert caplog.messages == [f"Other users of this machine could open {home}. It is private now."]
+    caplog.clear()
+    paths.require_home(found)
+    assert not caplog.messages
+
+
+def test_a_folder_with_other_files_and_what_links_lead_to_keep_their_modes(home: Path, tmp_path: Path) -> None:
+    found = loose_home(home)
+    (home / "letter.txt").write_text("x")
+    (outside := tmp_path / "models").mkdir()
+    found.models.rmdir()
+    found.models.symlink_to(outside)
+    for path, before in ((home / "letter.txt", 0o644), (outside, 0o755)):
+        path.chmod(before)
+    paths.create_home(found)
+    assert (mode(home), mode(home / "letter.txt"), mode(outside)) == (0o755, 0o644, 0o755)
+    assert (mode(found.database), mode(found.token), mode(found.index)) == (0o600, 0o600, 0o700)
+
+
 def test_every_place_lies_in_the_home(home: Path) -> None:
     places = paths.find_home(home).locations()
     assert places.pop("home") == home

@@ -56,7 +56,7 @@ def test_a_stream_with_another_beginning_is_not_continued() -> None:
 )
 def test_what_is_no_request_ends_the_connection_without_an_answer(sent: bytes) -> None:
     ours, theirs = socket.socketpair()
-    connection = RpcConnection(theirs, None, threading.Condition())  # type: ignore[arg-type]
+    connection = RpcConnection(theirs, None, threading.Condition(), print)  # type: ignore[arg-type]
     ours.sendall(sent)
     connection.serve()
     connection.close()

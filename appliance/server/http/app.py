@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI
@@ -17,6 +18,7 @@ from appliance.server.access.tokens import Authenticator
 from appliance.server.http import openapi, problems, prometheus
 from appliance.server.http.idempotency import ResponseCache
 from appliance.server.http.mcp_mount import McpMount
+from appliance.server.http.readiness import Readiness, search_once
 from appliance.server.http.routes import (
     discovery,
     events,
@@ -84,6 +86,7 @@ def create_app(service: Service) -> FastAPI:
     app.state.answers = ResponseCache()
     app.state.streams = events.EventStreams()
     app.state.imports = imports.import_limiter()
+    app.state.readiness = Readiness(partial(search_once, service))
     for router in ROUTERS:
         app.include_router(router)
     app.include_router(server.router(service))

@@ -2,7 +2,8 @@
 
 A write with an ``Idempotency-Key`` is performed once for each grant and key. Repeated, it gets the first answer; the
 key with another request is refused. Answers are kept in memory, up to a number of bytes. Storing a message or creating
-a session is idempotent even after a crash: the external id is derived from the key, and finds what was stored.
+a session or a branch is idempotent even after a crash: the external id is derived from the key, and finds what was
+stored.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from appliance.errors import NotFound
 from appliance.export_files import FORMATS, export_chunks
 from appliance.server.http.caller import HttpCaller, Reader
+from appliance.server.http.problems import usage_error_as_conflict
 from appliance.server.http.routes.base import make_router, problem_responses
 
 router = make_router("exports")
@@ -45,7 +46,8 @@ def export(
     if not ids:
         caller.require_owner("a whole export")
     chunks = export_chunks(caller.memory, format, caller.resolve_user(user_id), ids=ids)
-    return StreamingResponse(_begun(chunks), media_type=FORMATS[format].media_type)
+    with usage_error_as_conflict():
+        return StreamingResponse(_begun(chunks), media_type=FORMATS[format].media_type)
 
 
 def _readable_id(caller: HttpCaller, reference: str) -> str:
@@ -59,7 +61,10 @@ def _readable_id(caller: HttpCaller, reference: str) -> str:
     try:
         return caller.readable_session(reference).id
     except NotFound:
-        return caller.message(reference).id
+        try:
+            return caller.message(reference).id
+        except NotFound:
+            raise caller.not_found("session or message", reference) from None
 
 
 def _begun(chunks: Iterator[bytes]) -> Iterator[bytes]:

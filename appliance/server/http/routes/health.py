@@ -14,6 +14,7 @@ from appliance.errors import StoreError
 from appliance.server.access.grants import Service
 from appliance.server.http import responses
 from appliance.server.http.caller import Reader
+from appliance.server.http.readiness import Readiness
 from appliance.server.http.routes.base import json_response, make_router, problem_responses
 
 router = make_router("health")
@@ -46,13 +47,17 @@ async def live() -> Response:
 
 @router.get("/health/ready", response_model=LivenessAnswer, responses=problem_responses(503))
 def ready(request: Request) -> Response:
-    """The memory answers. Needs no token and reveals nothing of it."""
+    """Searches are answered. Needs no token and reveals nothing of the memory."""
     service: Service = request.app.state.service
     try:
         service.memory.sessions.list(limit=1)
     except Exception:
         # The reason is in /health and the log, which need access.
         raise StoreError("The memory does not answer.", hint="'appliance status' says why.") from None
+    readiness: Readiness = request.app.state.readiness
+    if not readiness.is_ready():
+        hint = "Try again in a moment; 'appliance status' says why if it lasts."
+        raise StoreError("The memory answers no search yet.", hint=hint)
     return json_response(LivenessAnswer())
 
 

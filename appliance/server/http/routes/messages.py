@@ -44,25 +44,29 @@ def message(caller: Reader, id: Id) -> Response:
 @router.get("/v1/messages/{id}/variants", response_model=Sequence[Message], responses=problem_responses(404, 409))
 def variants(caller: Reader, id: Id) -> Response:
     """Every message that says the same, this one included, in order of time."""
-    return json_response(caller.readable_messages(caller.memory.variants(caller.message(id).id)))
+    with usage_error_as_conflict():
+        return json_response(caller.readable_messages(caller.memory.variants(caller.message(id).id)))
 
 
 @router.get("/v1/messages/{id}/importance", response_model=Importance, responses=problem_responses(404, 409))
 def importance(caller: Reader, id: Id) -> Response:
     """The present importance of a message, with its parts."""
-    return json_response(caller.memory.pins.importance(caller.message(id).id))
+    with usage_error_as_conflict():
+        return json_response(caller.memory.pins.importance(caller.message(id).id))
 
 
 @router.put("/v1/messages/{id}/pin", response_model=Message, responses=problem_responses(404, 409))
 def pin(caller: Writer, id: Id) -> Response:
     """Pin a message: it counts as important whatever it says."""
-    return json_response(caller.memory.pin(caller.message(id).id))
+    with usage_error_as_conflict():
+        return json_response(caller.memory.pin(caller.message(id).id))
 
 
 @router.delete("/v1/messages/{id}/pin", response_model=Message, responses=problem_responses(404, 409))
 def unpin(caller: Writer, id: Id) -> Response:
     """Unpin a message."""
-    return json_response(caller.memory.unpin(caller.message(id).id))
+    with usage_error_as_conflict():
+        return json_response(caller.memory.unpin(caller.message(id).id))
 
 
 # --- writes with a key ----------------------------------------------------------------------------------

@@ -188,7 +188,15 @@ def add(caller: Writer, id: Id, body: MessageBody) -> Response:
 def branch(caller: Writer, id: Id, body: BranchBody) -> Response:
     """Create a session that shares this one's past."""
     with usage_error_as_conflict():
-        return json_response(caller.open_session(id).branch(body.at, title=body.title).info, CREATED)
+        parent = caller.open_session(id)
+        external_id = None
+        if caller.key is not None and not parent.is_private:
+            external_id = idempotency.external_id(caller.grant, caller.key)
+            if (existing := _created_by_key(caller, external_id, parent.info.user_id)) is not None:
+                if not _is_same_branch(existing, parent, body):
+                    raise key_reused_error()
+                return json_response(existing, CREATED)
+        return json_response(parent.branch(body.at, title=body.title, external_id=external_id).info, CREATED)
 
 
 @router.get("/v1/sessions/{id}/window", response_model=Window, responses=problem_responses(404, 409))
@@ -265,6 +273,16 @@ def _is_same(existing: SessionInfo, body: NewSessionBody, namespace: str) -> boo
     return (existing.namespace, existing.agent_id, dict(existing.metadata)) == (
         namespace, body.agent_id, body.metadata,
     ) and (title is None or existing.title == title)  # fmt: skip
+
+
+def _is_same_branch(existing: SessionInfo, parent: Session, body: BranchBody) -> bool:
+    point = next((turn for turn in parent.messages() if turn.id == existing.branch_at), None)
+    title = None if body.title is None else " ".join(body.title.split())
+    return (
+        point is not None
+        and body.at in (None, point.id, point.external_id)
+        and (title is None or existing.title == title)
+    )  # fmt: skip
 
 
 class _invalid_cursor_as_not_found:
