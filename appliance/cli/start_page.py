@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from appliance.cli import options, output
 from appliance.cli.options import option
-from appliance.types.labels import waiting_labels
+from appliance.types.labels import waiting_heading, waiting_labels
 
 if TYPE_CHECKING:
     from appliance.types import Message, StartPage
@@ -53,7 +53,7 @@ def _print_page(page: StartPage) -> None:
     )
     _print_list("On this day", [f"{one.day[:4]}  {_line(one.messages[0])}" for one in page.on_this_day])
     _print_list(f"Pinned ({page.pinned_count:,})", list(map(_line, page.pinned)))
-    _print_list("Waiting", list(waiting_labels(page.waiting).values()))
+    _print_list(waiting_heading(page.waiting), list(waiting_labels(page.waiting).values()))
     _print_list("Searches to try", [f"appliance search {_quoted(query)}" for query in page.examples])
 
 

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import os
 import signal
-from contextlib import ExitStack, contextmanager
+import time
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from appliance.cli import import_report, ingest, options, output
 from appliance.cli.options import argument, flag
-from appliance.errors import UsageError
+from appliance.errors import DaemonGone, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from appliance.client import Appliance
     from appliance.types import FileReport, InputProblem, WatchChange
 
 MIN_PATH = 16
 """Columns that a path has at least."""
+
+DAEMON_RESTART_SECONDS = 10.0
+"""Seconds in which a daemon that has ended is started again, as a service manager does."""
+
+DAEMON_CHECK_SECONDS = 0.5
 
 _CHANGES = ("add", "remove")
 
@@ -67,14 +74,27 @@ def watch(
             elif not json:
                 narrator.say(report, with_problems=not once)
 
-        watcher = memory.watcher(
-            paths or (), user_id=user, on_read=on_file_read, on_trouble=lambda note: output.say_notes([note])
-        )
-        with _stop_on_signals(watcher.stop):
-            if not once:
-                folder_list = ", ".join(output.display_path(folder) for folder in watcher.folders)
-                output.say(f"Watching {folder_list}. Press Ctrl-C to stop.")
-            watcher.run(once=once)
+        while True:
+            try:
+                watcher = memory.watcher(
+                    paths or (), user_id=user, on_read=on_file_read, on_trouble=lambda note: output.say_notes([note])
+                )
+                with _stop_on_signals(watcher.stop):
+                    if not once:
+                        folder_list = ", ".join(output.display_path(folder) for folder in watcher.folders)
+                        output.say(f"Watching {folder_list}. Press Ctrl-C to stop.")
+                    watcher.run(once=once)
+                break
+            except DaemonGone:
+                if once:
+                    raise
+            narrator.end()
+            output.say(
+                f"The daemon has ended. If it is not back in {DAEMON_RESTART_SECONDS:.0f} s, watching goes on here."
+            )
+            _wait_for_daemon(memory)
+            stack.pop_all().close()
+            memory = stack.enter_context(options.open_or_create(home, "watch", worker=True))
         narrator.end()
         if once:
             _, on_embedded = stack.enter_context(output.progress())
@@ -87,6 +107,16 @@ def watch(
         import_report.say_errors(reports)
     if once and any(report.status in ("partial", "failed") for report in reports):
         raise typer.Exit(ingest.PARTIAL_EXIT_CODE)
+
+
+def _wait_for_daemon(memory: Appliance) -> None:
+    """Wait until the daemon answers again, but no longer than it takes to start it: who owns the home keeps it out."""
+    end = time.monotonic() + DAEMON_RESTART_SECONDS
+    while time.monotonic() < end:
+        time.sleep(DAEMON_CHECK_SECONDS)
+        with suppress(DaemonGone):
+            memory.overview.folders()
+            return
 
 
 def _change_setting(change: str, paths: Sequence[str], home: str | None, *, json: bool) -> None:

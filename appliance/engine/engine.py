@@ -223,7 +223,7 @@ class Engine:
         """Pins, use counts and importance."""
         from appliance.memory.pins import PinService
 
-        return PinService(self._database, self._scheduler.wake)
+        return PinService(self._database, self._scheduler.wake, self.events.publish)
 
     @cached_property
     def overview(self) -> Overviews:

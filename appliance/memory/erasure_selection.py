@@ -33,7 +33,7 @@ from appliance.store import (
 )
 from appliance.store.author_selection import AuthorSelection, is_exact, missing_whole_name, resolve_authors
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
-from appliance.types import ROLES, ErasurePreview, Filters, Scope
+from appliance.types import LOCAL, ROLES, ErasurePreview, Filters, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +150,8 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     if everything:
         emptied_sessions |= sessions.keys_in_scope(db, scope)
     elif selection.references or selection.title:
-        # A session goes with its last message, unless its messages were named one by one.
-        emptied_sessions &= named_sessions
+        # A session goes with its last message. One that an application leads stays for it, unless it was named.
+        emptied_sessions &= named_sessions | _imported(db, emptied_sessions)
     named_facts = {*erased_echoes.facts, *(found.facts if only_words else ())}
     facts = statements.facts_resting_on(db, keys) | named_facts
     return ErasurePreview(
@@ -237,6 +237,12 @@ def _sessions_with_remaining(db: sqlite3.Connection, keys: Iterable[int], erased
         f"SELECT DISTINCT session_id FROM message WHERE session_id IN {JSON_KEYS_SQL} AND id NOT IN {JSON_KEYS_SQL}",
         (json_keys(keys), json_keys(erased)),
     )
+    return {key for (key,) in rows}
+
+
+def _imported(db: sqlite3.Connection, keys: Iterable[int]) -> set[int]:
+    """The sessions among ``keys`` that were read from a file: no application adds to them."""
+    rows = db.execute(f"SELECT id FROM session WHERE id IN {JSON_KEYS_SQL} AND format <> ?", (json_keys(keys), LOCAL))
     return {key for (key,) in rows}
 
 

@@ -18,7 +18,7 @@ from appliance.store import importance as stored
 from appliance.store.database import Database
 from appliance.store.priority import PINNED_IMPORTANCE
 from appliance.timestamps import iso_from_microseconds, now
-from appliance.types import Context, Importance, Message
+from appliance.types import Context, Event, Importance, Message
 
 WRITE_BATCH_MESSAGES = 256  # counted messages that are written without waiting for more, some ten contexts
 WRITE_INTERVAL_SECONDS = 60.0  # after which counts are written, however few; a crash costs no more than that
@@ -41,10 +41,16 @@ class PinService:
     Counts are collected in memory, so that no search waits for the disk. A crash loses those of the last minute, but
     never a message."""
 
-    def __init__(self, database: Database, wake: Callable[[], None] = lambda: None) -> None:
-        """``wake`` is called when it is time for ``write_counts``."""
+    def __init__(
+        self,
+        database: Database,
+        wake: Callable[[], None] = lambda: None,
+        publish: Callable[[Event], None] = lambda event: None,
+    ) -> None:
+        """``wake`` is called when it is time for ``write_counts``; ``publish`` gets an event for each pin."""
         self._database = database
         self._wake = wake
+        self._publish = publish
         self._lock = threading.Lock()
         self._recalls: dict[int, tuple[int, int]] = {}
         self._oldest_unwritten = 0.0
@@ -69,7 +75,9 @@ class PinService:
             key = messages.find(tx, reference).id
             stored.set_pinned(tx, key, pinned)
             chunks.update_priorities(tx, [key])
-            return messages.to_message(messages.find(tx, messages.message_id(key)))
+            message = messages.to_message(messages.find(tx, messages.message_id(key)))
+        self._publish(Event("pinned", message.id, {"pinned": int(pinned)}))
+        return message
 
     def importance(self, request: r.ImportanceRequest) -> Importance:
         """See ``ImportanceRequest``."""

@@ -41,6 +41,9 @@ again and again is a manner of speaking, and short words are."""
 PROPER_BONUS = 1.6
 """How much more a word with a capital within a sentence says: names, and in German all nouns."""
 
+GERUND_WEIGHT = 0.4
+"""How much less an English word says that is most often a verb: "asking" is no topic."""
+
 MAX_TITLE_WORDS = 6
 MIN_WORD, MAX_WORD = 4, 18
 
@@ -141,7 +144,7 @@ def _topics(db: sqlite3.Connection, samples: Sequence[Sample], names: Collection
     words = {folded: spellings[folded].most_common(1)[0][0] if folded in spellings else folded for folded in messages}
     weights = {
         folded: math.sqrt(min(count, MAX_COUNTED_USES) * min(len(folded), MAX_COUNTED_LETTERS))
-        * (PROPER_BONUS if words[folded][0].isupper() else 1.0)
+        * (PROPER_BONUS if words[folded][0].isupper() else GERUND_WEIGHT if folded.endswith("ing") else 1.0)
         for folded, count in messages.items()
     }
     for folded in sorted(weights, key=lambda folded: (-weights[folded], -len(folded), folded))[:MAX_LOOKED_UP_WORDS]:

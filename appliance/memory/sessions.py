@@ -234,11 +234,11 @@ class SessionService:
 
     def pin(self, request: r.PinSessionRequest) -> None:
         """See ``PinSessionRequest``."""
-        self._update(request.session_id, pinned=1)
+        self._pin(request.session_id, True)
 
     def unpin(self, request: r.UnpinSessionRequest) -> None:
         """See ``UnpinSessionRequest``."""
-        self._update(request.session_id, pinned=0)
+        self._pin(request.session_id, False)
 
     def tag(self, request: r.TagSessionRequest) -> tuple[str, ...]:
         """See ``TagSessionRequest``."""
@@ -324,6 +324,10 @@ class SessionService:
             raise NotFound(f"There is no session {session_id!r}.", hint="'appliance sessions' lists the sessions.")
         sessions.require(self._database.read(), key)
         return key
+
+    def _pin(self, session_id: str, pinned: bool) -> None:
+        self._update(session_id, pinned=int(pinned))
+        self._context.publish(Event("pinned", sessions.public_id(self._require(session_id)), {"pinned": int(pinned)}))
 
     def _update(self, session_id: str, **columns: str | int | None) -> None:
         key = self._require(session_id)

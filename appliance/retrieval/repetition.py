@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from appliance.languages import LANGUAGES
+from appliance.languages.courtesies import is_courtesy
 from appliance.retrieval.adjacent import EXCERPT_CHARACTERS
 from appliance.retrieval.candidates import Candidates, Rows
 from appliance.retrieval.ranking import FLOOR_MARGIN, Ranking
@@ -37,7 +38,8 @@ def put_behind_answers(
     resources: SearchResources, search_query: SearchQuery, candidates: Candidates, ranking: Ranking
 ) -> Ranking:
     """Add the feature ``asked`` to a ranking if a good candidate repeats the question: an offset, 0 or less, that puts
-    it behind the best others. A query with quotation marks looks for the words themselves, and is left alone.
+    it behind the best others. A query with quotation marks looks for the words themselves, and a greeting has no
+    answer: both are left alone.
 
     Args:
         resources: What the search reads from.
@@ -46,7 +48,7 @@ def put_behind_answers(
         ranking: Their ranking.
     """
     text = search_query.text
-    if len(text) > MAX_QUERY_CHARACTERS or lexical.phrases(text) or not _words(text):
+    if len(text) > MAX_QUERY_CHARACTERS or lexical.phrases(text) or not _words(text) or is_courtesy(text):
         return ranking
     best = ranking.order[:EXAMINED_ROWS]
     repeating = _repeating(resources, search_query, candidates, ranking, best)

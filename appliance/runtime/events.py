@@ -68,8 +68,9 @@ class EventBus:
     """Delivers events to subscribers. Safe to use from several threads.
 
     The kinds: ``ingested`` (about a file, or the session that a message was added to), ``embedded``, ``summarised``,
-    ``deleted`` and ``forgotten`` (about sessions), and ``missed`` to a subscriber that was too slow for some. Events
-    hold counts and ids, no words. They are published after the commit of what they report.
+    ``pinned`` (about a message or a session), ``deleted`` and ``forgotten`` (about sessions), and ``missed`` to a
+    subscriber that was too slow for some. Events hold counts and ids, no words. They are published after the commit of
+    what they report.
     """
 
     def __init__(self, count: Callable[[Event], None] = lambda event: None) -> None:

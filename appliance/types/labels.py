@@ -62,6 +62,12 @@ FACT_KIND_HEADINGS: Mapping[FactKind, str] = {
 """Headings of the kinds of facts, in the order of a profile."""
 
 
+def waiting_heading(waiting: Waiting) -> str:
+    """The heading of ``waiting_labels``: files that were read wait for nothing."""
+    waits = any(name != "read" for name in waiting_labels(waiting))
+    return ("Waiting, new" if waits else "New") if waiting.files_read else "Waiting"
+
+
 def waiting_labels(waiting: Waiting) -> dict[str, str]:
     """What waits for the person, in words, by what is waited for: the names are "contradictions", "proposals",
     "imports", "failed", "read" and "archived"."""

@@ -107,3 +107,13 @@ def test_a_conversation_named_by_title_goes_whole(memory: Appliance) -> None:
     assert {f"s{key}" for key in preview.sessions} == {empty.id, talk.id}
     memory.erasure.forget(preview)
     assert [info.id for info in memory.sessions.list()] == [other.id]
+
+
+def test_an_imported_conversation_goes_with_its_last_message_and_one_of_an_application_stays(chats: Appliance) -> None:
+    kept = next(info for info in chats.sessions.list() if info.title == "edits")
+    gone = next(info for info in chats.sessions.list() if info.title == f"Letters to {NAME}")
+    for info in (kept, gone):
+        ids = [message.id for message in chats.sessions.get(info.id).messages()]
+        chats.erasure.forget(chats.erasure.preview(*ids))
+    assert kept.id in {info.id for info in chats.sessions.list()}
+    assert gone.id not in {info.id for info in chats.sessions.list()}

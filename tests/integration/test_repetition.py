@@ -77,3 +77,11 @@ def test_the_session_that_asks_knows_its_own_words(talked: Appliance) -> None:
 def test_a_question_alone_is_found(memory: Appliance) -> None:
     memory.sessions.create().add("user", "where are the otters?")
     assert found(memory, "where are the otters?") == ["where are the otters?"]
+
+
+def test_a_greeting_has_no_answer_and_is_found_as_it_stands(talked: Appliance) -> None:
+    for text in ("Hello there!", "Hello! How can I help you today?", "Hi", "Can you greet me?", "I am fine, hello",
+                 "Hello! How are you?", "Hello again", "How are you all"):  # fmt: skip
+        talked.sessions.create().add("user", text)
+    talked.embed_pending()
+    assert found(talked, "Hello! How are you?")[0] == "Hello! How are you?"

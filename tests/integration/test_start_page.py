@@ -14,8 +14,8 @@ import pytest
 
 from appliance import Appliance, UsageError
 from appliance.settings import ArchiveSettings
-from appliance.types import StartPage
-from appliance.types.labels import waiting_labels
+from appliance.types import StartPage, Waiting
+from appliance.types.labels import waiting_heading, waiting_labels
 from tests.attachments.exports import native
 from tests.engines import engine_of
 
@@ -215,3 +215,15 @@ def test_conversations_are_counted_as_they_are_listed(memory: Appliance, tmp_pat
     assert listed == page(memory).sessions == memory.overview.filter_choices().users["me"] == 2
     assert memory.overview.filter_choices().sources == {"native": 1}
     assert memory.overview.filter_choices().namespaces == {"": 2} and len(memory.sessions.list()) == 3
+
+
+@pytest.mark.parametrize(
+    ("waiting", "heading"),
+    [
+        (Waiting(proposals=1), "Waiting"),
+        (Waiting(files_read=3), "New"),
+        (Waiting(files_read=3, files_failed=1), "Waiting, new"),
+    ],
+)
+def test_files_that_were_read_do_not_stand_under_what_waits(waiting: Waiting, heading: str) -> None:
+    assert waiting_heading(waiting) == heading

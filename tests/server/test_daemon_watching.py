@@ -96,6 +96,35 @@ def test_watching_beside_a_daemon_reads_no_file_twice(daemon: Daemon, home: Path
     assert sum(path.read_text().count('"read a file"') for path in log) == 2
 
 
+HASTY = """
+import runpy
+import sys
+from appliance.cli import watch
+watch.DAEMON_RESTART_SECONDS = 0.6
+sys.argv[0] = "appliance"
+runpy.run_module("appliance", run_name="__main__")
+"""
+"""The program, which waits for a daemon no longer than a test does."""
+
+
+@pytest.mark.slow
+def test_watching_goes_on_without_a_daemon_that_is_killed(daemon: Daemon, home: Path, folder: Path) -> None:
+    words = [sys.executable, "-c", HASTY, "watch", str(folder), "--json", "--home", str(home)]
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**FAST), cwd=ROOT
+    ) as other:
+        assert other.stdout is not None and other.stderr is not None
+        assert "Ctrl-C" in other.stderr.readline()
+        daemon.process.kill()
+        daemon.process.wait(PATIENCE)
+        assert "The daemon has ended." in other.stderr.readline()
+        assert "Ctrl-C" in other.stderr.readline()
+        (folder / "out.jsonl").write_text(lines("ben", 2))
+        assert json.loads(other.stdout.readline())["new"] == 2
+        other.send_signal(signal.SIGTERM)
+        assert other.wait(PATIENCE) == 0
+
+
 def test_once_beside_a_daemon_waits_until_all_is_read(daemon: Daemon, home: Path, folder: Path) -> None:
     for number in range(5):
         (folder / f"{number}.jsonl").write_text(lines(f"ana{number}", 1))

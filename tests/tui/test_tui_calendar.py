@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from screens import run, shown, type_in, until
+from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import Static
 
@@ -15,7 +16,7 @@ from appliance import Appliance
 from appliance_models import HashEmbedder
 from appliance_tui.app import ApplianceApp
 from appliance_tui.calendar_days import CalendarFilters, DayCounts, day_at, first_monday, in_year, week_of
-from appliance_tui.screens.calendar import CalendarScreen
+from appliance_tui.screens.calendar import CalendarScreen, years_around
 from appliance_tui.screens.conversation import ConversationScreen
 from appliance_tui.screens.conversations import ConversationsScreen
 from appliance_tui.screens.picker import PickerScreen
@@ -89,6 +90,14 @@ def test_it_begins_with_the_latest_day_before_today(filled: Path) -> None:
             assert page.query_one("#calendar-preview").display
 
     run(body)
+
+
+def test_where_not_all_years_have_room_the_selected_one_is_among_them() -> None:
+    years = {year: Content(f"‹{year}›" if year == 2023 else str(year)) for year in range(2007, 2027)}
+    assert years_around(years, 2023, 200).plain.split() == [content.plain for content in years.values()]
+    assert years_around(years, 2023, 40).plain == "…  2021  2022  ‹2023›  2024  2025  …"
+    assert years_around(years, 2023, 10).plain == "…  ‹2023›  …"
+    assert years_around(years, 2026, 30).plain == "…  ‹2023›  2024  2025  2026"
 
 
 @pytest.mark.slow
@@ -220,6 +229,7 @@ def test_marks_tell_levels_apart_without_colours(filled: Path) -> None:
             text = "".join(lines)
             assert text.count("◆") == 1 and "○" in text and ("▓" in text or "▒" in text)
             legend = said(page, "legend")
+            assert "○ today" in legend  # as it is drawn: it has no messages
             assert "today" in legend and "12+" not in legend  # the largest number is above a bound
 
     run(body)

@@ -141,8 +141,10 @@ def test_titles_are_narrowed_as_one_types(filled: Path) -> None:
             await until(pilot, lambda: "No conversations match" in said(page, "sessions-note"))
             await pilot.press("escape")
             await until(pilot, lambda: titles(page) == ["Plans in the rain"])
-            await pilot.press("X")
+            await pilot.press("escape", "escape")
             await until(pilot, lambda: len(titles(page)) == 6)
+            marked = page.sessions.marked
+            assert marked is not None and marked.title == "Plans in the rain", "a key behind is for what was found"
 
     run(body)
 

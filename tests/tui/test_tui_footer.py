@@ -75,12 +75,16 @@ def test_the_footer_shows_what_works_now(filled: Path) -> None:
             await settled(app, pilot)
             assert footer(app).split()[:4] == ["⏎", "Open", "esc", "List"]
             assert "Why" not in footer(app)  # a letter would be typed
-            assert "f10 Help" in footer(app)
+            assert "f10 Help" in footer(app) and "Forget" not in footer(app)
             await pilot.press("escape")
             await settled(app, pilot)
             assert {"w Why", "p Pin", "/ Search", "? Help"} <= {
                 part.content.plain.strip() for part in app.screen.query_one(KeyFooter).parts
             }
+            await pilot.press("p")
+            await until(pilot, lambda: "p Unpin" in footer(app))
+            await pilot.press("p")
+            await until(pilot, lambda: "p Pin" in footer(app))
             app.query_one(HitList).show(None)
             await settled(app, pilot)
             assert "Why" not in footer(app)  # there is no hit to explain

@@ -10,7 +10,7 @@ import pytest
 from forget_dialog import asks, done, run, told, two_conversations
 from screens import until
 from textual.pilot import Pilot
-from textual.widgets import Checkbox, Input
+from textual.widgets import Checkbox, Input, Static
 
 from appliance import Appliance
 from appliance.engine.erasure import ErasureService
@@ -155,6 +155,10 @@ def test_what_is_typed_is_looked_for_and_enter_leads_to_the_number(memory: Appli
         await pilot.press(*"blue", "space", *"envelope")
         await until(pilot, lambda: asks(screen))
         assert [one.id for one in screen._sample_rows.items] == talk[:2]
+        prompt = screen.query_one("#forget-prompt", Static)
+        assert str(prompt.render()) == "Press enter, then 2 and enter, to erase 2 messages:"
+        await pilot.press("enter")
+        await until(pilot, lambda: str(prompt.render()) == "Type 2 and enter to erase 2 messages:")
         screen.query_one("#forget-ids", Input).value = talk[1]  # narrows
         await until(pilot, lambda: not asks(screen))  # what is on the screen is not what would go
         await until(pilot, lambda: asks(screen))
@@ -179,7 +183,7 @@ def test_a_source_and_a_conversation_can_be_named(memory: Appliance, talk: list[
         assert not asks(screen)
         screen.query_one("#forget-source", Input).value = ""
         screen.query_one("#forget-ids", Input).value = session
-        await until(pilot, lambda: "1 whole session" in told(screen))
+        await until(pilot, lambda: "1 whole conversation" in told(screen))
 
     run(memory, (), body)
 
@@ -255,7 +259,7 @@ def test_everything_stands_alone(memory: Appliance, talk: list[str]) -> None:
         assert "X" in str(box.render())
         assert not asks(screen)
         screen.query_one("#forget-words", Input).value = ""
-        await until(pilot, lambda: "3 messages" in told(screen) and "2 whole sessions" in told(screen))
+        await until(pilot, lambda: "3 messages" in told(screen) and "2 whole conversations" in told(screen))
         count = screen.query_one("#forget-count", Input)
         count.value = "3"
         count.focus()
@@ -308,6 +312,28 @@ def test_an_error_is_said_and_it_can_be_tried_again(
     run(memory, (talk[0],), body)
 
 
+@pytest.mark.slow
+def test_an_erasure_whose_answer_is_lost_shows_its_receipt(
+    memory: Appliance, talk: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = ErasureService.forget
+
+    def loses_the_answer(*about: Any) -> None:
+        real(*about)
+        raise DaemonGone("the daemon is gone")
+
+    async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
+        monkeypatch.setattr(ErasureService, "forget", loses_the_answer)
+        await until(pilot, lambda: asks(screen))
+        await pilot.press("1", "enter")
+        await done(pilot, screen)
+        assert "receipt   e1" in told(screen)
+        await pilot.press("escape")
+        await until(pilot, lambda: [one.id for one in given if one] == ["e1"])
+
+    run(memory, (talk[0],), body)
+
+
 def test_a_receipt_is_saved_for_its_owner_alone_and_copied(memory: Appliance, talk: list[str], tmp_path: Path) -> None:
     receipt = memory.erasure.forget(memory.erasure.preview(talk[0]))
     target = tmp_path / "receipt.txt"
@@ -323,6 +349,8 @@ def test_a_receipt_is_saved_for_its_owner_alone_and_copied(memory: Appliance, ta
         assert "none found" in pilot.app.clipboard
         await pilot.press("ctrl+s")
         assert line.value == f"~/appliance-receipt-{receipt.id}.txt"
+        dialog = screen.query_one("#forgetting")
+        assert "enter saves the receipt" in str(dialog.border_subtitle) and screen.submits == "forget.save"
         line.value = str(target)
         await pilot.press("enter")
         await until(pilot, lambda: target.exists() and target.read_text() == receipt_text(receipt))

@@ -44,7 +44,11 @@ SLOW = pytest.mark.slow
 
 @pytest.mark.parametrize(
     "keys",
-    [("v", "v", "enter"), pytest.param(("v", "escape"), marks=SLOW), pytest.param(("v", "v", "escape"), marks=SLOW)],
+    [
+        ("v", "v", "enter"),
+        pytest.param(("v", "escape", "escape"), marks=SLOW),
+        pytest.param(("v", "v", "escape", "escape"), marks=SLOW),
+    ],
 )
 def test_a_preview_that_is_cancelled_or_overtaken_is_dropped_and_imports_go_on(
     home: Path, tmp_path: Path, keys: tuple[str, ...]

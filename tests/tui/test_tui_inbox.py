@@ -209,6 +209,8 @@ def test_a_preview_changes_nothing(settled: Path, tmp_path: Path) -> None:
             await until(pilot, lambda: "Would add 2 messages" in said(app, "#offer-text"))
             assert app.memory_worker.memory().search("two").query == "two"
             await pilot.press("escape")
+            assert isinstance(app.screen, ImportPreviewScreen) and "new.jsonl" in said(app, "#offer-text")
+            await pilot.press("escape")
             assert not isinstance(app.screen, ImportPreviewScreen)
             assert all(
                 "new.jsonl" not in file.path

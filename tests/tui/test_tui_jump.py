@@ -183,7 +183,7 @@ def test_another_user_is_shown_on_every_screen(filled: Path) -> None:
             own = app.screen.query_one(SessionList).marked
             await pilot.press("enter")
             await read(app, pilot)
-            await pilot.press("ctrl+u")
+            await pilot.press("ctrl+g")
             await until(pilot, lambda: app.screen.query("#picker") and "3 conversations" in str(shown_options(app)))
             await type_in(pilot, "mira")
             await pilot.press("enter")

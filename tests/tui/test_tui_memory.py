@@ -14,6 +14,7 @@ from textual.widgets import Input, Static, Tab
 from appliance import Appliance
 from appliance_tui.app import ApplianceApp
 from appliance_tui.details import DetailList
+from appliance_tui.frame import KeyFooter
 from appliance_tui.screens.memory import EMPTY_HINTS, MemoryScreen
 from appliance_tui.widgets.entries import Entry, FactEntry, GroupHead, PinEntry, SummaryEntry, entry_key
 from appliance_tui.widgets.prompt_line import PromptLine
@@ -59,6 +60,10 @@ def rows(screen: MemoryScreen) -> RowList[Entry]:
 
 def texts(screen: MemoryScreen) -> list[str]:
     return [row.fact.text for row in rows(screen).items if isinstance(row, FactEntry)]
+
+
+def footer(screen: MemoryScreen) -> str:
+    return "".join(part.content.plain for part in screen.query_one(KeyFooter).parts)
 
 
 def detail(screen: MemoryScreen, id: str = "detail") -> str:
@@ -243,6 +248,7 @@ def test_p_pins_and_the_pinned_stand_with_what_makes_them_important(memory: Appl
         await mark(pilot, screen, "lives in Lisbon")
         await pilot.press("p")
         await until(pilot, lambda: memory.message(talk[0]).pinned)
+        await until(pilot, lambda: "p Unpin" in footer(screen))
         await pilot.press("4")
         await until(pilot, lambda: [row for row in rows(screen).items if isinstance(row, PinEntry)])
         await until(pilot, lambda: "Importance 1.00" in detail(screen))

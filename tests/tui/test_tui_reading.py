@@ -334,6 +334,27 @@ def test_words_deep_in_a_megabyte_are_gone_to(deep: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_selected_message_stays_in_view_when_the_summary_takes_rows(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled, (80, 24)) as (app, pilot):
+            page = await reading(app, pilot)
+            view = page.transcript
+            await until(pilot, lambda: view._heights.total > view.size.height and not view._is_drawing)
+            last = view.scroll_offset.y + view.size.height - 1
+            view.mark = mark = view._heights.index_at(last) - 1  # near the foot, whole
+            rows = view.size.height
+            await pilot.press("s")
+            await until(pilot, lambda: view.size.height < rows and not view._is_drawing)
+            start, end = view._marked_lines()
+            top = view.scroll_offset.y
+            assert (
+                view.mark == mark and top <= start and (end <= top + view.size.height or end - start > view.size.height)
+            )
+
+    run(body)
+
+
+@pytest.mark.slow
 def test_the_summary_leads_to_its_messages(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):

@@ -34,7 +34,7 @@ def test_people_have_their_initial_and_other_roles_their_letter() -> None:
     assert header("Claude", "assistant")[0] == "A  Claude  10:30 · assistant"
     assert header("", "tool")[0] == "T  tool  10:30"
     assert header("+49 170 123")[0] == "U  +49 170 123  10:30"  # no letter to begin with
-    assert header("麺")[0] == "U  麺  10:30"  # wider than the place of a letter
+    assert header("麺")[0] == "麺  麺  10:30"
     assert header("Mira")[1] != header("Ben")[1]
 
 

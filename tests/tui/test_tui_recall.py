@@ -158,6 +158,11 @@ def test_f_chooses_a_filter_out_of_what_there_is(filled: Path) -> None:
             await until(
                 pilot, lambda: isinstance(app.screen, SearchScreen) and app.screen.search_filters.until == "2025-04"
             )
+            await pilot.press("f")
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
+            await type_in(pilot, "דניאל")
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, SearchScreen) and bool(app.screen.search_filters.authors))
 
     run(body)
 

@@ -32,6 +32,7 @@ from appliance_models import HashEmbedder
 from appliance_tui.actions import ACTIONS
 from appliance_tui.app import ApplianceApp
 from appliance_tui.keys import resolve_keymap
+from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.widgets.first_run import DEMO_USER, FirstRunPanel
 from appliance_tui.widgets.rows import RowList
 from appliance_tui.widgets.search_line import SearchInput
@@ -329,6 +330,30 @@ def test_one_of_what_lies_on_this_machine_is_imported_by_enter(home: Path, tmp_p
             assert config.load(memory.home).watch.folders == (), "only F8 watches"
             await until(pilot, lambda: app.query_one(StartPagePanel).display and "f8 Import all" in words(app))
             await until(pilot, lambda: not panel.display and isinstance(app.focused, SearchInput))
+
+    run(body())
+
+
+@pytest.mark.slow
+def test_after_a_restart_f8_asks_which_of_the_others_to_import(home: Path, tmp_path: Path) -> None:
+    projects = layouts.claude_code(tmp_path / "person")
+    other = tmp_path / "person" / "Downloads" / "WhatsApp Chat with Ines.txt"
+    other.parent.mkdir()
+    other.write_text("05/01/2026, 08:00 - Ines: Which pier is free?\n05/01/2026, 08:01 - Tom: The northern one.\n" * 3)
+    with Appliance.open(home, embedder=HashEmbedder()) as memory:
+        memory.ingest(projects, wait=False)
+
+    async def body() -> None:
+        app = app_on(home)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: app.query_one(StartPagePanel).display)
+            await pilot.press("f8")
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen) and "1 found" in words(app))
+            assert "WhatsApp" in words(app) and "Claude Code" not in words(app)
+            await pilot.press("down", "enter")
+            memory = app.memory_worker.memory()
+            await until(pilot, lambda: memory.overview.counts()["messages"] == 8)
+            assert config.load(memory.home).watch.folders == ()
 
     run(body())
 

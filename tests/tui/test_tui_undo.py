@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,9 @@ from screens import fill, run, shown, type_in, until
 from textual.pilot import Pilot
 
 from appliance import Appliance, UsageError
+from appliance.types import Event
 from appliance_models import HashEmbedder
-from appliance_tui import undo
+from appliance_tui import toasts, undo
 from appliance_tui.app import ApplianceApp
 from appliance_tui.screens.memory import MemoryScreen
 from appliance_tui.screens.search import SearchScreen
@@ -182,5 +184,49 @@ def test_an_added_fact_is_taken_back_before_what_was_decided_earlier(filled: Pat
             assert memory.facts.list() == confirmed
             await pilot.press("u")
             await said(app, pilot, "is no longer confirmed")
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_a_pin_of_another_program_gets_its_star(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            hits = app.query_one(HitList)
+            await type_in(pilot, "ferry")
+            await until(pilot, lambda: hits.hits)
+            id, memory = hits.hits[0].message_id, app.memory_worker.memory()
+            await asyncio.to_thread(memory.pin, id)
+            await until(pilot, lambda: id in hits._pinned)
+            await asyncio.to_thread(memory.unpin, id)
+            await until(pilot, lambda: id not in hits._pinned)
+
+    run(body)
+
+
+def test_pins_are_told_to_all_who_listen(filled: Path) -> None:
+    with Appliance.open(filled, embedder=HashEmbedder(), worker=False) as memory:
+        told: list[Event] = []
+        end = memory.events.listen(told.append)
+        memory.pin("m1")
+        memory.sessions.get("s1").pin()
+        memory.sessions.get("s1").unpin()
+        end()
+        assert told == [Event("pinned", "m1", {"pinned": 1}), Event("pinned", "s1", {"pinned": 1}),
+                        Event("pinned", "s1", {"pinned": 0})]  # fmt: skip
+
+
+def test_a_notice_that_was_read_goes_with_the_next_key_and_an_error_stays(
+    filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            app.notify("Pinned 1 message", timeout=600)
+            app.notify_error("The disk is full.", timeout=600)
+            await pilot.press("down")
+            assert len(notices(app)) == 2, "there was no time to read it"
+            monkeypatch.setattr(toasts, "READING_SHARE", 0.0)
+            await pilot.press("down")
+            await until(pilot, lambda: notices(app) == ["The disk is full."])
 
     run(body)

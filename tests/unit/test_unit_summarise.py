@@ -49,6 +49,12 @@ def test_a_summary_is_made_of_the_sentences_of_the_conversation() -> None:
     assert "How are you" not in draft.text
 
 
+def test_what_is_said_again_in_the_same_words_is_quoted_once() -> None:
+    asked = [("Ada", "When does the plumber come to the flat in Harbour Street?")] * 8
+    draft = summarize(said(*asked, ("Ben", "The plumber comes on Thursday at nine.")), load_lexicon().vectors, 5)
+    assert sorted(quote.text[:11] for quote in draft.quotes) == ["The plumber", "When does t"]
+
+
 def test_it_says_what_was_decided_promised_and_left_open() -> None:
     found = summarize(PLANS, load_lexicon().vectors).metadata
     assert [one["message_id"] for one in found["decisions"]] == ["m2"]

@@ -35,7 +35,9 @@ from appliance_tui.input_queue import InputHandled, InputQueue
 from appliance_tui.lazy_screens import lazy_screen
 from appliance_tui.path_input import parse_paths
 from appliance_tui.screens.search import SearchScreen
+from appliance_tui.terminal_keys import terminal_driver
 from appliance_tui.themes import THEMES, initial_theme, line_filters, no_color
+from appliance_tui.toasts import drop_read_notices
 from appliance_tui.undo import Change, UndoStack
 from appliance_tui.widgets.display_text import one_line, pluralize
 from appliance_tui.workers import (
@@ -115,7 +117,7 @@ class ApplianceApp(App[None]):
             keys: keys by action id, in place of the defaults.
             owner: the user of the settings.
         """
-        super().__init__()
+        super().__init__(driver_class=terminal_driver())
         self.no_color = no_color()
         self._filters = line_filters(self._filters)
         self.owner = owner
@@ -292,6 +294,7 @@ class ApplianceApp(App[None]):
     async def on_event(self, event: TerminalEvent) -> None:
         """As App.on_event, but keys and pastes wait until those before them are handled."""
         if isinstance(event, (Key, Paste)) and not event.is_forwarded:
+            drop_read_notices(self)
             await self.input_queue.put(event)
         else:
             await super().on_event(event)

@@ -69,7 +69,7 @@ class ErasureSummary:
     @property
     def _counts(self) -> Iterator[tuple[int, str]]:
         yield len(self.preview.messages), "message"
-        yield len(self.preview.sessions), "whole session"
+        yield len(self.preview.sessions), "whole conversation"
         yield self.preview.facts, "fact"
         yield len(self.preview.contacts), "contact"
 
@@ -133,7 +133,7 @@ def describe_counts(messages: int, sessions: int, facts: int, characters: int, f
     by_format = "".join(f"; {count:,} from {format}" for format, count in formats.items())
     parts = [
         f"{pluralize(messages, 'message')} ({pluralize(characters, 'character')}{by_format})",
-        *([pluralize(sessions, "whole session")] if sessions else []),
+        *([pluralize(sessions, "whole conversation")] if sessions else []),
         *([pluralize(facts, "fact")] if facts else []),
     ]
     return ", ".join(parts)

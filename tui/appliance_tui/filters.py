@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from appliance.requests.typed_filters import FILTER_NAMES
 from appliance_tui.screens.picker import PickerOption
+from appliance_tui.widgets.display_text import pluralize
+
+if TYPE_CHECKING:
+    from appliance.client import Appliance
 
 _PARTIAL = re.compile(rf'(?:^|\s)({"|".join(FILTER_NAMES)}):("[^"]*"?|[^\s"]*)$')
 
@@ -55,3 +61,28 @@ def parse_filter(text: str) -> list[PickerOption]:
     """A text that is a filter, as an option: "since 2024-03", "until:2024", "source:slack"."""
     match = re.fullmatch(rf"({'|'.join(FILTER_NAMES)})[:\s]\s*(\S+|(?<=since[:\s]).+|(?<=until[:\s]).+)", text.strip())
     return [PickerOption(match[1], match[2], "as typed")] if match else []
+
+
+def filter_options(memory: Appliance, user: str | None) -> list[PickerOption]:
+    """The filters that a search may have, with how much each leaves. Call it on a thread.
+
+    Raises:
+        ApplianceError: as the memory says.
+    """
+    choices = memory.overview.filter_choices(user_id=user)
+    authors = Counter[str]()
+    for person in memory.people.list(user):
+        if person.messages and person.name.isprintable() and '"' not in person.name:  # it can be typed
+            authors[person.name] += person.messages
+    tags = {one.tag: one.sessions for one in memory.sessions.tags(user_id=user)}
+    return [
+        PickerOption(name, value, pluralize(count, noun))
+        for name, counts, noun in (
+            ("source", choices.sources, "message"),
+            ("role", choices.roles, "message"),
+            ("author", authors, "message"),
+            ("tag", tags, "conversation"),
+            ("user", choices.users, "conversation"),
+        )
+        for value, count in counts.items()
+    ]

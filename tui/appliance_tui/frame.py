@@ -72,10 +72,14 @@ class ScreenBar(ClickLine):
         status = f" · {app.status_text}" if app.status_text and wide else ""
         user = LinePart(Content.styled(app.active_user, "$foreground-muted"), SWITCH_USER, "Switch the user")
         before = LinePart(Content.styled(erasing, "bold $text-warning"))
+        short = f"{app.erasure.short_bar_text} " if erasing and app.erasure is not None else ""
+        shorter = LinePart(Content.styled(short, "bold $text-warning"))
         keys = [] if wide else [LinePart(Content.styled(f" F1–F{len(SCREENS)}", "$foreground-muted"))]
         for first, right in (  # the longest that has room
             (keys, [before, user, LinePart(Content.styled(f"{status} ", "$foreground-muted"))]),
+            (keys, [shorter, user, LinePart(Content(" "))]),
             ([], [before, user, LinePart(Content(" "))]),
+            ([], [shorter, user, LinePart(Content(" "))]),
             ([], [before]),
         ):
             gap = self.size.width - sum(part.content.cell_length for part in (*first, *left, *right))
@@ -140,7 +144,7 @@ class KeyFooter(ClickLine):
             if action.show_in_footer and action.id in keys and screen.available(action.id):
                 names.add(action.name)
                 key, label = keys[action.id]
-                content = Content.assemble((f" {label} ", "bold $footer-key-foreground"), f"{action.name} ")
+                content = Content.assemble((f" {label} ", "bold $footer-key-foreground"), f"{screen.label(action)} ")
                 yield action, LinePart(content, key, action.help)
 
     def _done_by_enter(self, screen: ListScreen[Any]) -> Action | None:

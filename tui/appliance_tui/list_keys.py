@@ -11,7 +11,7 @@ from textual.screen import Screen, ScreenResultType
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
-from appliance_tui.actions import ACTIONS, bindings
+from appliance_tui.actions import ACTIONS, Action, bindings
 
 EVERYWHERE = ("app.help", "app.quit")
 """The actions of the app that dialogs have, too: there, Textual takes no key of the app."""
@@ -94,6 +94,14 @@ class ListScreen(Screen[ScreenResultType]):
     def available(self, id: str) -> bool:
         """Whether an action of the footer would do something now. Its key says why not where it would not."""
         return id not in ("line.up", "line.down")  # only where there are earlier queries, or a start page
+
+    def targets_pinned(self) -> bool:
+        """Whether all that "Pin" acts on is pinned, so that it unpins."""
+        return False
+
+    def label(self, action: Action) -> str:
+        """The name of an action in the footer, as things stand."""
+        return f"Un{action.name.lower()}" if action.name == "Pin" and self.targets_pinned() else action.name
 
     @property
     def navigated(self) -> Widget | None:

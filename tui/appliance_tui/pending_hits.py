@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from appliance.types import HitOrder
 
 ACTS_WITHOUT_HITS = frozenset(
-    {"recall.search", "recall.filter", "recall.clear", "recall.sort", "recall.why_not", "list.type", "line.leave"}
-)
+    {
+        "recall.search", "recall.back", "recall.filter", "recall.clear", "recall.sort", "recall.why_not", "list.type",
+        "line.leave",
+    }
+)  # fmt: skip
 """The actions of the line and the list that are not for the hits."""
 
 

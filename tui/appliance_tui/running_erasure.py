@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -63,7 +65,14 @@ class RunningErasure:
             return ""
         if self.share == 1:
             return "searching for traces"
-        return "erasing" if self.share is None else f"erasing {self.share:.0%}"
+        return self.short_bar_text
+
+    @property
+    def short_bar_text(self) -> str:
+        """The same in at most twelve columns, for a narrow bar."""
+        if self.has_ended:
+            return ""
+        return "erasing" if self.share in (None, 1) else f"erasing {self.share:.0%}"
 
 
 def start_erasure(app: ApplianceApp, summary: ErasureSummary, request: ErasureRequest) -> None:
@@ -74,6 +83,7 @@ def start_erasure(app: ApplianceApp, summary: ErasureSummary, request: ErasureRe
 
 async def _erase(app: ApplianceApp, summary: ErasureSummary, request: ErasureRequest, user: str | None) -> None:
     state, reported_at = RunningErasure(summary), 0.0
+    known: set[str] | None = None  # the receipts before it began
 
     def report(**changes: int | str) -> None:
         """Called on the thread that erases."""
@@ -84,10 +94,12 @@ async def _erase(app: ApplianceApp, summary: ErasureSummary, request: ErasureReq
             app.call_later(_show_progress, app, state)
 
     def work(memory: Appliance) -> Receipt | None:
+        nonlocal known
         current = preview_erasure(memory, request, user)
         # New messages of a conversation would be erased unseen.
         if current.keys != summary.keys:
             return None
+        known = {receipt.id for receipt in memory.erasure.receipts()}
         return memory.erasure.forget(
             current.preview,
             lambda done, pending: report(done=done, pending=pending, waits_for=""),
@@ -100,6 +112,24 @@ async def _erase(app: ApplianceApp, summary: ErasureSummary, request: ErasureReq
         ended = replace(state, error=error_text(error))
     else:
         ended = replace(state, receipt=receipt, error="" if receipt is not None else CHANGED_NOTICE)
+    _end(app, ended)
+    if known is not None and ended.error:
+        await _look_for_receipt(app, ended, known)
+
+
+async def _look_for_receipt(app: ApplianceApp, failed: RunningErasure, known: Collection[str]) -> None:
+    """Show the receipt of an erasure that was done although its answer was lost: the daemon had stopped meanwhile."""
+    with suppress(ApplianceError):  # the app has reported it
+        receipts = await app.memory_worker.run_query(lambda memory: memory.erasure.receipts())
+        preview = failed.summary.preview
+        counts = len(preview.messages), len(preview.sessions), preview.facts
+        made = [one for one in receipts if one.id not in known and (one.messages, one.sessions, one.facts) == counts]
+        if made and (app.erasure is None or app.erasure.has_ended):
+            _end(app, replace(failed, receipt=made[0], error=""))
+
+
+def _end(app: ApplianceApp, ended: RunningErasure) -> None:
+    """Give the outcome to the dialog, or tell it if that is closed."""
     quits, app.erasure = app.erasure is not None and app.erasure.quits, ended
     if quits and not ended.error:
         app.exit()

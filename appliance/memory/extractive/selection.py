@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.memory.extractive.analysis import AnalyzedSentence, ConversationAnalysis, Embed, analyze
-from appliance.memory.extractive.cues import Cue
+from appliance.memory.extractive.cues import Cue, words_of
 from appliance.memory.extractive.outcomes import extract_outcomes
 from appliance.types import Message, Quote
 
@@ -132,13 +132,22 @@ def _content_score(analysis: ConversationAnalysis, sentence: AnalyzedSentence) -
 
 
 def select_diverse(analysis: ConversationAnalysis, weights: Scores) -> Iterator[int]:
-    """Yield the indices of sentences until none is left, always the one that adds most."""
+    """Yield the indices of sentences until none is left, always the one that adds most. What is said again in the same
+    words adds nothing."""
     remaining = weights.copy()
+    numbers: dict[str, int] = {}
+    wording = np.array([numbers.setdefault(_wording(analysis, one), len(numbers)) for one in analysis.sentences], int)
     similarity = np.zeros(len(remaining))
     while len(remaining):
         best = int(np.argmax(remaining - REDUNDANCY_PENALTY * similarity))
         if remaining[best] == -np.inf:
             return
         yield best
-        remaining[best] = -np.inf
+        remaining[wording == wording[best]] = -np.inf
         np.maximum(similarity, analysis.vectors @ analysis.vectors[best], out=similarity)
+
+
+def _wording(analysis: ConversationAnalysis, sentence: AnalyzedSentence) -> str:
+    """What is equal of sentences that say the same in the same words."""
+    text = analysis.text(sentence)
+    return " ".join(words_of(text)) or text

@@ -23,6 +23,8 @@ from appliance_tui.widgets.year_grid import WEEKDAYS, YearGrid
 from appliance_tui.workers import MemoryChanged, SerialWorker, begin, show_errors
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from appliance.types import SessionDay
 
 DAY_PAUSE_SECONDS = 0.06
@@ -35,6 +37,22 @@ SNIPPET_CHARACTERS = 300
 
 PREVIEW_CHARACTERS = 600
 """Characters of each message in the preview."""
+
+
+def years_around(parts: Mapping[int, Content], selected: int, width: int) -> Content:
+    """The years on one line: where not all have room, the selected one and those nearest to it."""
+    gap, more = Content("  "), Content.styled("…", MUTED)
+    shown = gap.join(parts.values())
+    if shown.cell_length <= width:
+        return shown
+    years = {selected}
+    for year in sorted(parts, key=lambda year: abs(year - selected)):
+        wanted = [parts[year] for year in sorted(years | {year})]
+        if gap.join([more, *wanted, more]).cell_length > width:
+            break
+        years.add(year)
+    ends = [more] if min(years) > min(parts) else [], [more] if max(years) < max(parts) else []
+    return gap.join([*ends[0], *(parts[year] for year in sorted(years)), *ends[1]])
 
 
 class CalendarScreen(FrameScreen):
@@ -134,11 +152,11 @@ class CalendarScreen(FrameScreen):
     def _show_year(self) -> None:
         """The years, the selected one with its numbers, and what the marks stand for."""
         grid, days = self.grid, self.grid.day_counts
-        parts: list[Content] = []
+        parts: dict[int, Content] = {}
         for year in days.years(grid.today):
             if year != grid.selected.year:
                 link = Style.from_meta({"@click": f"screen.go_year({year})"})
-                parts.append(Content.styled(str(year), MUTED).stylize(link))
+                parts[year] = Content.styled(str(year), MUTED).stylize(link)
                 continue
             own = days.of_year(year)
             text = ""
@@ -148,9 +166,14 @@ class CalendarScreen(FrameScreen):
                     f" {pluralize(sum(days.counts[day] for day in own), 'message')} on {pluralize(len(own), 'day')},"
                     f" most on {busiest:%d %b} ({days.counts[busiest]:,})"
                 )
-            parts.append(Content.assemble((f"‹{year}›", "bold $text-accent"), (text or " no messages", "$foreground")))
-        self.query_one("#calendar-years", Static).update(Content("  ").join(parts))
+            parts[year] = Content.assemble((f"‹{year}›", "bold $text-accent"), (text or " no messages", "$foreground"))
+        line = self.query_one("#calendar-years", Static)
+        line.update(years_around(parts, grid.selected.year, line.content_size.width))
         self.query_one("#calendar-legend", Static).update(grid.legend())
+
+    def on_resize(self) -> None:
+        if self.is_mounted and self._is_loaded:
+            self.call_after_refresh(self._show_year)
 
     @on(YearGrid.Moved)
     def _schedule_day(self) -> None:

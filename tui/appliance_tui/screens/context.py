@@ -268,6 +268,8 @@ class ContextScreen(FrameScreen):
     def available(self, id: str) -> bool:
         """As ``ListScreen``: with the selected row and the shares as they are."""
         match id:
+            case "context.say":
+                return not self.query_one(SearchInput).has_focus
             case "context.more" | "context.less":
                 return isinstance(self._rows.chosen, (LayerHead, LayerEntry))
             case "context.open":

@@ -147,7 +147,7 @@ class ConversationScreen(SelectingScreen):
         )
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
-        if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed", "undone"):
+        if message.kind in ("ingested", "forgotten", "deleted", "summarised", "pinned", "missed", "undone"):
             self._schedule_refresh()
 
     def _leave_other_user(self) -> None:
@@ -209,6 +209,12 @@ class ConversationScreen(SelectingScreen):
 
     def _show_note(self, text: str) -> None:
         self.query_one("#reading-note", Static).update(text)
+
+    def targets_pinned(self) -> bool:
+        """As ``ListScreen``."""
+        layout, ids = self.transcript.conversation_layout, self.target_ids()
+        indices = [layout.index_by_id.get(id) for id in ids] if layout is not None else []
+        return bool(indices) and all(index is not None and self.transcript.is_pinned(index) for index in indices)
 
     def available(self, id: str) -> bool:
         """As ``ListScreen``: with the message, the summary and the search as they are."""
@@ -449,6 +455,7 @@ class ConversationScreen(SelectingScreen):
             pins = await self.appliance.memory_worker.run_query(partial(message_pins, ids=ids))
             for id, pinned in pins.items():
                 self.transcript.set_pinned(id, bool(pinned))
+            self.refresh_bindings()
 
     def action_forget(self) -> None:
         if ids := self.target_ids():

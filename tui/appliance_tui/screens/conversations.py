@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 PAGE_SIZE = 100
 """Conversations that are loaded at once: two screens of a large terminal, in some milliseconds."""
 
+MAX_SEARCHED = 2_000
+"""Conversations that are loaded at most for the selected one to be among them."""
+
 SORT_LABELS = {
     "active": "last message",
     "created": "start",
@@ -144,7 +147,7 @@ class ConversationsScreen(SelectingScreen):
         if self.is_mounted:
             if replace(before, sort=view.sort, reverse=view.reverse) != view:
                 self.sessions.clear_selection()  # what is selected might not be seen any more
-            self._reload()
+            self._reload(keep_mark=before.is_filtered and not view.is_filtered)
 
     def _user_changed(self) -> None:
         self.sessions.clear_selection()
@@ -155,18 +158,29 @@ class ConversationsScreen(SelectingScreen):
         self.sessions.refresh()
         self._preview_marked()
 
-    def _reload(self) -> None:
-        """Load the list from its start."""
+    def _reload(self, *, keep_mark: bool = False) -> None:
+        """Load the list from its start; ``keep_mark`` as far as the selected conversation, which stays selected."""
         self._show_view()
-        begin(self, partial(self._load_list, keep_mark=False), "list", exclusive=True)
+        begin(self, partial(self._load_list, keep_mark=keep_mark, finds_mark=keep_mark), "list", exclusive=True)
 
-    async def _load_list(self, *, keep_mark: bool) -> None:
+    async def _load_list(self, *, keep_mark: bool, finds_mark: bool = False) -> None:
         view, user = self.view, self.appliance.user
         limit = max(PAGE_SIZE, len(self.listing.sessions)) if keep_mark else PAGE_SIZE
+        marked = self.sessions.marked.id if finds_mark and self.sessions.marked is not None else None
+
+        def load(memory: Appliance) -> ConversationListing:
+            listing = load_page(memory, view, user, limit, ConversationListing())
+            while (
+                marked is not None
+                and listing.next_cursor is not None
+                and len(listing.sessions) < MAX_SEARCHED
+                and all(info.id != marked for info in (*listing.sessions, *listing.ancestors))
+            ):
+                listing = load_page(memory, view, user, PAGE_SIZE, listing)
+            return listing
+
         with show_errors(self._show_note):
-            self.listing = await self.appliance.memory_worker.run_query(
-                lambda memory: load_page(memory, view, user, limit, ConversationListing())
-            )
+            self.listing = await self.appliance.memory_worker.run_query(load)
             self._show(keep_mark=keep_mark)
 
     async def _load_more(self) -> None:
@@ -206,7 +220,7 @@ class ConversationsScreen(SelectingScreen):
             begin(self, self._load_more, "more")
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
-        if message.kind in ("ingested", "forgotten", "deleted", "summarised", "missed", "undone"):
+        if message.kind in ("ingested", "forgotten", "deleted", "summarised", "pinned", "missed", "undone"):
             self._schedule_refresh()
             self.drop_missing()
 
@@ -247,6 +261,11 @@ class ConversationsScreen(SelectingScreen):
             return self.view.is_filtered
         on_selected = ("read", "pin", "rename", "forget")
         return id.removeprefix("conversations.") not in on_selected or self.sessions.marked is not None
+
+    def targets_pinned(self) -> bool:
+        """As ``ListScreen``."""
+        pinned = {row.info.id for row in self.sessions.rows if row.info.pinned}
+        return bool(self.target_ids()) and pinned.issuperset(self.target_ids())
 
     @on(SessionList.Marked)
     def _preview_marked(self) -> None:

@@ -15,7 +15,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.events import Key
+from textual.events import DescendantFocus, Key
 from textual.screen import ModalScreen
 from textual.widgets import Checkbox, Input, ProgressBar, Static
 
@@ -130,7 +130,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
         self._queries = SerialWorker(self, self.appliance.memory_worker)
         dialog = self.query_one("#forgetting")
         dialog.border_title = "Forget"
-        dialog.border_subtitle = f"user {one_line(self.appliance.active_user)}"
+        self._show_user()
         for name in ("#forget-progress", "#forget-confirm", "#forget-receipts"):
             self.query_one(name).display = False
         self.query_one("#forget-ids" if self._ids else "#forget-words", Input).focus()
@@ -215,8 +215,17 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             self.query_one("#forget-count", Input).focus()
 
     def _ask_for_number(self, summary: ErasureSummary, mismatch: str = "") -> None:
-        prompt = f"{mismatch}Type {summary.count} and enter to erase {summary.count_label}:"
+        """Ask for the number; in another line, where a digit is text, first for the key that leads here."""
+        focused = self.focused
+        is_elsewhere = isinstance(focused, Input) and focused.id != "forget-count"
+        keys = f"enter, then {summary.count} and enter," if is_elsewhere else f"{summary.count} and enter"
+        prompt = f"{mismatch}{'Press' if is_elsewhere else 'Type'} {keys} to erase {summary.count_label}:"
         self.query_one("#forget-prompt", Static).update(prompt)
+
+    @on(DescendantFocus)
+    def _focus_moved(self) -> None:
+        if self._summary is not None:
+            self._ask_for_number(self._summary)
 
     def on_key(self, event: Key) -> None:
         """Digits that no other line takes are of the number that is asked for."""
@@ -327,9 +336,9 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
 
     def _finish(self, receipt: Receipt, files: Sequence[str]) -> None:
         self._stage, self._receipt, self._files = "done", receipt, files
-        self.query_one("#forget-request").display = False
-        self.query_one("#forget-progress").display = False
-        self._sample_rows.display = False
+        for name in ("#forget-request", "#forget-progress", "#forget-confirm", "#forget-sample"):
+            self.query_one(name).display = False
+        self.workers.cancel_group(self, "preview")
         self.query_one("#forgetting").border_title = "Forgotten"
         self.query_one("#forget-text").add_class("-alone")
         self._show_text(_receipt_content(receipt, files))
@@ -370,7 +379,19 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
         """Ask for the path of a file, and save the receipt to it."""
         if (shown := self._shown_receipt) is not None:
             path = f"~/appliance-receipt-{shown[0].id}.txt"
+            self.query_one(
+                "#forgetting"
+            ).border_subtitle = "The path of a new file; enter saves the receipt, esc doesn't"
             self.query_one(QuestionLine).ask("save", "Path of a new file", path, checked=True)
+
+    @property
+    def submits(self) -> str:
+        """As ``ListScreen``."""
+        return "forget.save" if self.query_one(QuestionLine).has_focus else self.SUBMITS
+
+    @on(QuestionLine.Cancelled)
+    def _show_user(self) -> None:
+        self.query_one("#forgetting").border_subtitle = f"user {one_line(self.appliance.active_user)}"
 
     @on(QuestionLine.Answered)
     def _save_receipt(self, event: QuestionLine.Answered) -> None:
@@ -382,6 +403,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
         with self.appliance.report_errors():
             saved = await asyncio.to_thread(save_receipt, path, text)
             self.query_one(QuestionLine).finish()
+            self._show_user()
             self.notify(f"Saved to {one_line(abbreviate_home(str(saved)))}.", timeout=4, markup=False)
 
     def action_receipts(self) -> None:

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from appliance_tui.actions import bindings
+from appliance_tui.actions import Action, bindings
 from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
 from appliance_tui.path_input import parse_paths
@@ -43,6 +43,7 @@ class ImportPreviewScreen(ListScreen[None], ModalScreen[None]):
     def __init__(self, paths: Sequence[Path] = ()) -> None:
         super().__init__()
         self._paths = list(paths)
+        self._shows_preview = False
 
     def compose(self) -> ComposeResult:
         with Vertical(id="offer"):
@@ -108,7 +109,23 @@ class ImportPreviewScreen(ListScreen[None], ModalScreen[None]):
         self.dismiss()
         begin(app, partial(import_and_notify, app, paths))
 
+    def label(self, action: Action) -> str:
+        """As ``ListScreen``: from a preview, escape leads back to the files."""
+        return "Back" if action.id == "offer.close" and self._shows_preview else super().label(action)
+
+    def action_close(self) -> None:
+        """Go back from a preview to the files; close the dialog if there is none."""
+        if not self._shows_preview:
+            self.dismiss()
+            return
+        self._shows_preview = False
+        self.workers.cancel_group(self, "preview")
+        self._show_paths()
+        self.refresh_bindings()
+
     def action_preview(self) -> None:
+        self._shows_preview = True
+        self.refresh_bindings()
         begin(self, self._load_preview, "preview", exclusive=True)
 
     async def _load_preview(self) -> None:

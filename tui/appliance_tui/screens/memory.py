@@ -70,11 +70,13 @@ EMPTY_HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class MemoryListing:
-    """The entries of a view, a note about them, and how many statements are to be reviewed."""
+    """The entries of a view, a note about them, how many statements are to be reviewed, and the ids of all pinned
+    messages."""
 
     entries: Sequence[Entry]
     note: str
     review_count: int
+    pinned: frozenset[str] = frozenset()
 
 
 class MemoryScreen(SelectingScreen):
@@ -163,6 +165,7 @@ class MemoryScreen(SelectingScreen):
         hint = EMPTY_HINTS[self._view] if not entries and not self._filter else ""
         self._note = " · ".join(filter(None, [hint, filter_note, self._listing.note]))
         self.show_selection()
+        self.refresh_bindings()
 
     @property
     def selectable(self) -> RowList[Entry]:
@@ -199,6 +202,11 @@ class MemoryScreen(SelectingScreen):
             case "memory.clear":
                 return bool(self._filter)
         return True
+
+    def targets_pinned(self) -> bool:
+        """As ``ListScreen``."""
+        ids = self._target_message_ids()
+        return bool(ids) and self._listing.pinned.issuperset(ids)
 
     @on(RowList.Moved, "#entries")
     def _schedule_details(self) -> None:
@@ -357,6 +365,7 @@ def _load_listing(
     memory: Appliance, view: str, user: str | None, state: FactState, level: Level | None, limit: int
 ) -> MemoryListing:
     review = memory.facts.review(user)
+    pinned = memory.pins.pinned(memory.settings.user if user is None else user)
     notes = []
     entries: Iterable[Entry]
     if view == "facts":
@@ -369,11 +378,10 @@ def _load_listing(
         entries = summary_entries(summaries, titles)
         notes += [f"first {limit:,}; press + for more"] if len(summaries) == limit else []
     else:
-        user_id = memory.settings.user if user is None else user
-        entries = map(PinEntry, memory.pins.pinned(user_id))
+        entries = map(PinEntry, pinned)
     if view == "facts" and (pending := memory.facts.pending()):
         notes.append(f"{pluralize(pending, 'message')} not yet searched for facts")
-    return MemoryListing(list(entries), " · ".join(notes), len(review))
+    return MemoryListing(list(entries), " · ".join(notes), len(review), frozenset(one.id for one in pinned))
 
 
 def _load_details(

@@ -51,6 +51,9 @@ PREVIEW_COLUMNS = 110
 
 EMPTY_HINT = "Type to search; ↓ selects, enter opens. Filters: author:ben  since:2024-03"
 
+LEAVING_HINT = "esc again shows the start page."
+KEPT_QUERY_HINT = " There, / and ↑ bring this search back."
+
 
 class SearchScreen(SelectingScreen):
     """The first screen."""
@@ -79,6 +82,7 @@ class SearchScreen(SelectingScreen):
         super().on_mount()
         self._answered = self._request()
         self._history = QueryHistory()
+        self._is_leaving = False
         self._queries = SerialWorker(self, self.appliance.memory_worker)
         self.query_one(SearchInput).focus()
         self._refresh_completions = CoalescingRefresh(self, self._load_completions)
@@ -97,6 +101,7 @@ class SearchScreen(SelectingScreen):
         line = event.input  # its value, not the event's: more may have been typed since
         text, cursor = line.value, line.cursor_position
         remaining, search_filters = extract_filters(text, self.search_filters, cursor)
+        self._is_leaving = False
         self._show_parts()
         if remaining != text:
             before = extract_filters(text[:cursor], SearchFilters())[0]
@@ -165,6 +170,11 @@ class SearchScreen(SelectingScreen):
         for page in pages(ids):
             found = await self._queries.run_query(partial(_read_messages, ids=page))
             self.query_one(HitList).show_pins({message.id: message.pinned for message in found})
+        self.refresh_bindings()
+
+    def targets_pinned(self) -> bool:
+        """As ``ListScreen``."""
+        return self.query_one(HitList).are_pinned(self.target_ids())
 
     @property
     def selectable(self) -> HitList:
@@ -189,7 +199,10 @@ class SearchScreen(SelectingScreen):
         self.appliance.input_queue.resume()
 
     def _show_summary(self) -> None:
-        """How many hits there are, and what the search has to say."""
+        """How many hits there are, and what the search has to say; behind escape, what the next one does."""
+        if self._is_leaving:
+            self._show_note(LEAVING_HINT + KEPT_QUERY_HINT * bool(self.query_one(SearchInput).value.strip()))
+            return
         results = self.query_one(HitList).results
         if results is None:
             self._show_note(filters.filter_note(self.answered_query) or EMPTY_HINT)
@@ -236,6 +249,7 @@ class SearchScreen(SelectingScreen):
 
     def on_screen_resume(self) -> None:
         """Select the hit that was read last, and list those that were loaded meanwhile."""
+        self._is_leaving = False
         self.query_one(StartPagePanel).refresh_soon()
         hits = self.query_one(HitList)
         if hits.results is not None and hits.results.hits:
@@ -274,7 +288,7 @@ class SearchScreen(SelectingScreen):
             if message.kind != "embedded":
                 self._refresh_completions()
                 self.drop_missing()
-        elif message.kind == "undone":
+        elif message.kind in ("pinned", "undone"):
             self._refresh_pins()
 
     @property
@@ -308,13 +322,15 @@ class SearchScreen(SelectingScreen):
             return not self.query_one(SearchInput).value and self._history.has_queries(self.appliance.active_user)
         if id == "recall.clear":
             return bool(self.search_filters)
+        if id in ("recall.search", "app.forget"):
+            return not self.query_one(SearchInput).has_focus
         if id == "line.leave":
             return self._marked_hit is not None or bool(self.search_filters)
         if id == "line.down":
             return self.query_one(StartPagePanel).display
         if id == "recall.open" and (start_page := self.query_one(StartPagePanel)).display:
             return start_page.chosen is not None
-        return id in ("recall.search", "recall.filter") or not id.startswith("recall.") or self._marked_hit is not None
+        return id == "recall.filter" or not id.startswith("recall.") or self._marked_hit is not None
 
     def _show_earlier_query(self, by: int) -> None:
         """Put the query before the present one into the line, or the one after it."""
@@ -329,8 +345,10 @@ class SearchScreen(SelectingScreen):
         start_page = self.query_one(StartPagePanel)
         if start_page.display:
             start_page.focus()
-        elif self._marked_hit is not None or self.search_filters:  # else a letter that follows would be lost
-            self.query_one(HitList).focus()
+        elif self._marked_hit is not None or self.search_filters or self._answered != self._request():
+            self.query_one(HitList).focus()  # where a key that needs a hit waits for it
+        else:
+            self.action_back()
 
     @on(StartPagePanel.Loaded)
     def _show_parts(self) -> None:
@@ -389,7 +407,29 @@ class SearchScreen(SelectingScreen):
         return True
 
     def action_search(self) -> None:
+        """Go to the line; from there, up is for earlier queries and down for the first entry of the start page."""
+        self.query_one(StartPagePanel).marked = None
         self.query_one(SearchInput).focus()
+
+    def on_key(self, event: Key) -> None:
+        """A key between two that lead back makes the second one the first again."""
+        if self._is_leaving and event.key not in self.app._keymap.get("recall.back", "escape").split(","):
+            self._is_leaving = False
+            self._show_summary()
+
+    def action_back(self) -> None:
+        """Show the start page, at the second key in a row: one too many behind a dialog costs nothing."""
+        line, start_page = self.query_one(SearchInput), self.query_one(StartPagePanel)
+        if not (line.value or self.search_filters):
+            return
+        if not self._is_leaving:
+            self._is_leaving = True
+            self._show_summary()
+            return
+        self._is_leaving = False
+        line.value, self.search_filters = "", SearchFilters()
+        self._show_parts()
+        start_page.focus()
 
     @on(FilterChips.Dropped)
     def _remove_filter(self, event: FilterChips.Dropped) -> None:
@@ -414,25 +454,19 @@ class SearchScreen(SelectingScreen):
         with self.appliance.input_queue.held():
             choices = await self._load_filter_options()
         chosen = await self.app.push_screen_wait(
-            PickerScreen("Filter the search", choices, filters.parse_filter, "A user, source or role; or since 2024-03")
+            PickerScreen(
+                "Filter the search",
+                choices,
+                filters.parse_filter,
+                "An author, source, role, tag or user; or since 2024-03",
+            )
         )
         if chosen is not None:
             self.search_filters = self.search_filters.with_filter(chosen.name, chosen.value)
 
     async def _load_filter_options(self) -> list[PickerOption]:
-        user = self.appliance.user
-        choices = await self.appliance.memory_worker.run_query(
-            lambda memory: memory.overview.filter_choices(user_id=user)
-        )
-        return [
-            PickerOption(name, value, pluralize(count, noun))
-            for name, counts, noun in (
-                ("source", choices.sources, "message"),
-                ("role", choices.roles, "message"),
-                ("user", choices.users, "conversation"),
-            )
-            for value, count in counts.items()
-        ]
+        load = partial(filters.filter_options, user=self.appliance.user)
+        return await self.appliance.memory_worker.run_query(load)
 
     async def _load_completions(self) -> None:
         counts = await self.appliance.memory_worker.run_query(lambda memory: memory.overview.counts())

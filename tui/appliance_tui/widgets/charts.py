@@ -131,6 +131,10 @@ def render_plot(spec: PlotSpec) -> Text:
             xs, ys = zip(*_downsample(points, spec.width), strict=True)
             plot.plot(list(xs), list(ys), color=colour, marker=mark)
         plot.ylim(0, top)
+        places = [x for points in spec.lines.values() for x, _ in points]
+        cell = (max(places) - min(places)) / spec.width
+        if cell:
+            plot.xlim(min(places) - cell, max(places) + cell)  # else the first and the last point hide in the axes
         count = max(2, min(MAX_TICKS, spec.height // LINES_PER_TICK))
         heights = [top * step / (count - 1) for step in range(count)]
         plot.yticks(heights, [format_compact(height) for height in heights])

@@ -115,5 +115,5 @@ def render_receipt(receipt: Receipt, width: int) -> Content:
         f"{minute(receipt.at)}  ",
         (f"{pluralize(receipt.messages, 'message'):<16}", "bold"),
         (f"  {receipt.state}, {found}", "bold $text-error" if traces else MUTED),
-        f", {pluralize(receipt.sessions, 'whole session')}" if receipt.sessions else "",
+        f", {pluralize(receipt.sessions, 'whole conversation')}" if receipt.sessions else "",
     )

@@ -44,9 +44,7 @@ COUNT_SECONDS = 5.0
 DEMO_USER = "demo"
 """The user who owns the samples, so that they stay apart from the person's own messages."""
 
-NOTHING_FOUND = (
-    "F8 imports what a memory without messages finds on this machine. None is left to import. F5 imports any file."
-)
+NOTHING_FOUND = "F8 imports the histories on this machine. None is left to import. F5 imports any file."
 
 DEMO_NOTICE = (
     "These chats are fictional and belong to the user 'demo'. F9 returns to your own memory;"
@@ -220,12 +218,37 @@ def unimported(app: ApplianceApp) -> list[FoundHistory]:
     return [one for panel in app.screen_stack[0].query(FirstRunPanel) for one in panel.found]
 
 
+def _find_unimported(memory: Appliance) -> list[FoundHistory]:
+    """What lies on this machine, and is neither imported nor watched. Call it on a thread."""
+    return [
+        one
+        for one in memory.discover(seconds=COUNT_SECONDS)
+        if not one.problem and not one.watched and not memory.overview.imported_files(one.path, limit=1)
+    ]
+
+
 async def watch_found(app: ApplianceApp) -> None:
     """Add what was found on this machine to the watched folders, and read it now. Of what was downloaded the folder of
-    downloads is watched, in which the next export arrives."""
+    downloads is watched, in which the next export arrives. Where nothing is listed, look again and ask."""
+    from appliance_tui.screens.picker import PickerOption, PickerScreen
+
     if not (found := unimported(app)):
-        app.notify(NOTHING_FOUND, timeout=6)
-        return
+        app.notify("Looking for histories on this machine …", timeout=3)
+        with app.report_errors():
+            found = await app.memory_worker.run_query(_find_unimported)
+        if not found:
+            app.notify(NOTHING_FOUND, timeout=6)
+            return
+        everything = PickerOption("", "Import all, and watch their places for more", f"{len(found):,} found")
+        options = {
+            PickerOption("", _history_line(one), one_line(abbreviate_home(one.path))): one for one in found
+        }  # each as the panel of an empty memory lists it
+        chosen = await app.push_screen_wait(PickerScreen("Histories on this machine", [everything, *options]))
+        if chosen is None:
+            return
+        if (one := options.get(chosen)) is not None:
+            await import_found(app, one)
+            return
 
     paths = list(dict.fromkeys(one.watch_path or one.path for one in found))
     with app.report_errors():

@@ -103,6 +103,10 @@ class HitList(SelectableRows, OptionRows):
             if hit.message_id in changed:
                 self.replace_option_prompt_at_index(index, self._prompt(hit))
 
+    def are_pinned(self, ids: Sequence[str]) -> bool:
+        """Whether messages are pinned, all of them."""
+        return bool(ids) and self._pinned.issuperset(ids)
+
     def _draw_again(self, theme: Theme | None = None) -> None:
         for index, hit in enumerate(self.hits[: self.option_count]):
             self.replace_option_prompt_at_index(index, self._prompt(hit))

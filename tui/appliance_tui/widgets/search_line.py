@@ -23,7 +23,7 @@ class SearchInput(Input):
 
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("line")]
 
-    KEYS_WHILE_EMPTY = frozenset({"colon"})
+    KEYS_WHILE_EMPTY = frozenset({"colon", "slash"})
     """Printable keys that are commands while the line is empty."""
 
     class Move(Message):
@@ -46,10 +46,6 @@ class SearchInput(Input):
     def check_consume_key(self, key: str, character: str | None) -> bool:
         """As Input, but for the keys that are commands while the line is empty."""
         return super().check_consume_key(key, character) and not self._is_command(key)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """As Input; where there is nothing to delete, the key is free for the app."""
-        return bool(self.value) if action == "delete_left_all" else super().check_action(action, parameters)
 
     async def _on_key(self, event: events.Key) -> None:
         if self._is_command(event.key):

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from appliance.types import LOCAL
-from appliance.types.labels import waiting_labels
+from appliance.types.labels import waiting_heading, waiting_labels
 from appliance_tui.author_colours import ReadableColours
 from appliance_tui.widgets.display_text import fit_width, one_line, pluralize
 
@@ -108,7 +108,7 @@ def start_sections(page: StartPage) -> list[Section]:
         Section("Recent conversations", "Recent", [SessionEntry(one) for one in page.recent], 3),
         Section("On this day", "On this day", [DayEntry(one) for one in page.on_this_day[:MAX_DAYS]], 1),
         Section("Pinned", "Pinned", [PinnedEntry(one) for one in page.pinned[:MAX_PINNED]], 1),
-        Section("Waiting and new" if page.waiting.files_read else "Waiting", "Waiting", waiting, 2),
+        Section(waiting_heading(page.waiting), waiting_heading(page.waiting), waiting, 2),
         Section("Searches to try", "Try", [ExampleEntry(query) for query in page.examples], 1),
     )
     return [section for section in sections if section.entries]

@@ -22,7 +22,7 @@ LEFT_SHARE = 0.56
 """The share of the left of two columns, which has the conversations."""
 
 COLUMN_GAP = 4
-LABEL_WIDTH = 13
+LABEL_WIDTH = 14
 """The width of the headings beside their entries."""
 
 GUTTER = 2

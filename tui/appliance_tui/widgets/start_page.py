@@ -61,7 +61,6 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
         Binding("home,g", "end(False)", show=False),
         Binding("end,G", "end(True)", show=False),
         Binding("enter", "select", show=False),
-        Binding("escape", "leave", show=False),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"start--entry", "start--marked", "start--hovered"}
     DEFAULT_CSS = """
@@ -357,10 +356,6 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
         if event.is_printable and event.character and not is_command:
             event.stop()
             self.post_message(self.Left(event.character))
-
-    def action_leave(self) -> None:
-        """Go back to the search line."""
-        self.post_message(self.Left())
 
     # --- opening ------------------------------------------------------------------------------------------
 

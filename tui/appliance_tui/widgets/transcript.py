@@ -153,9 +153,10 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             return
         anchor = None
         if len(self._heights) == len(layout) > 0:
-            top, mark = self.scroll_offset.y, self._heights.top(self.mark)
-            if top + self._visible_rows <= mark < top + self._laid_out_rows:
-                self._pending_jump = (layout.outline.ids[self.mark], 0.5)  # fewer rows are visible now
+            top, (start, end) = self.scroll_offset.y, self._marked_lines()
+            before, now = top + self._laid_out_rows, top + self._visible_rows
+            if top <= start < before and (now <= start or now < end <= before):  # fewer rows are visible now
+                self._pending_jump = (layout.outline.ids[self.mark], 0.5)
             anchor = self._anchor()
         self._laid_out_rows = self._visible_rows
         width = max(10, min(MAX_TEXT_COLUMNS, self.size.width - GUTTER - SIDE_COLUMNS))

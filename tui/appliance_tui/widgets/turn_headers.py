@@ -64,7 +64,7 @@ def header_line(
     author = names.get(author_key(written_as), written_as)
     colour, author = palette.of_author(author, role, keys), one_line(author)
     name = fit_width(author, min(MAX_NAME_WIDTH, cell_len(author))) if author else role
-    letters = (character for character in author if character.isalpha() and cell_len(character) == 1)
+    letters = (character for character in author if character.isalpha() and cell_len(character))
     letter = next(letters, role[:1]) if role == "user" else role[:1]
     muted = _style(colours["muted"])
     sent_at = outline.times[index]
@@ -75,7 +75,7 @@ def header_line(
         about.append(pluralize(files, "file"))
     return Strip(
         [
-            Segment(f" {letter.upper()[:1]} ", _style(colour, bold=True, reverse=True)),
+            Segment(f" {letter.upper()[:1]} "[cell_len(letter) - 1 :], _style(colour, bold=True, reverse=True)),
             Segment(" "),
             Segment(name, _style(colour, bold=True)),
             Segment("  " + " · ".join(about), muted),

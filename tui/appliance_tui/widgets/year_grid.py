@@ -128,7 +128,8 @@ class YearGrid(Widget, can_focus=True):
         for shade, (least, most) in zip(shades, self.day_counts.level_ranges(), strict=False):
             span = f"{least:,}" if least == most else f"{least:,}–{most:,}" if most is not None else f"{least:,}+"
             parts += [(shade * 2, LEVEL_STYLE), (f" {span}   ", MUTED)]
-        return Content.assemble(*parts, (TODAY, TODAY_STYLE), (" today", MUTED))
+        today = TODAY if self.day_counts.level(self.today) else TODAY_EMPTY
+        return Content.assemble(*parts, (today, TODAY_STYLE), (" today", MUTED))
 
     def on_click(self, event: events.Click) -> None:
         offset = event.get_content_offset(self)
