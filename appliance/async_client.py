@@ -140,13 +140,15 @@ class AsyncSummaries(Asynchronous[resources.Summaries]):
 
 
 class AsyncPins(Asynchronous[resources.Pins]):
-    """What a person pins, and how important messages are."""
+    """What a person pins, how important messages are, and what they were worth."""
 
     pin = Awaited(resources.Pins.pin)
     unpin = Awaited(resources.Pins.unpin)
     pinned = Awaited(resources.Pins.pinned)
     importance = Awaited(resources.Pins.importance)
     note_recalled = Awaited(resources.Pins.note_recalled)
+    feedback = Awaited(resources.Pins.feedback)
+    withdraw_feedback = Awaited(resources.Pins.withdraw_feedback)
 
 
 class AsyncOverview(Asynchronous[resources.Overview]):
@@ -367,6 +369,7 @@ class AsyncAppliance(Asynchronous[Appliance]):
     day = Awaited(Appliance.day)
     timeline = Awaited(Appliance.timeline)
     message = Awaited(Appliance.message)
+    feedback = Awaited(Appliance.feedback)
     variants = Awaited(Appliance.variants)
     versions = Awaited(Appliance.versions)
     export = Streamed(Appliance.export)

@@ -204,6 +204,7 @@ class Appliance:
     day = Verb(r.DayRequest)
     timeline = Verb(r.TimelineRequest)
     message = Verb(r.MessageRequest)
+    feedback = Verb(r.FeedbackRequest)
     variants = Verb(r.VariantsRequest)
     versions = Verb(r.VersionsRequest)
     export = Verb(r.ExportRequest)

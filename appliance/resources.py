@@ -193,13 +193,15 @@ class Summaries(_Resource):
 
 
 class Pins(_Resource):
-    """What a person pins, and how important messages are."""
+    """What a person pins, how important messages are, and what they were worth."""
 
     pin = Verb(r.PinRequest)
     unpin = Verb(r.UnpinRequest)
     pinned = Verb(r.PinnedRequest)
     importance = Verb(r.ImportanceRequest)
     note_recalled = Verb(r.RecalledRequest)
+    feedback = Verb(r.FeedbackRequest)
+    withdraw_feedback = Verb(r.WithdrawFeedbackRequest)
 
 
 class Overview(_Resource):

@@ -87,7 +87,13 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "people": people.verbs,
         "export": show.export,
     },
-    "Edit": {"pin": pins.pin, "unpin": pins.unpin, "correct": pins.correct, "tag": tags.verbs},
+    "Edit": {
+        "pin": pins.pin,
+        "unpin": pins.unpin,
+        "feedback": pins.feedback,
+        "correct": pins.correct,
+        "tag": tags.verbs,
+    },
     "Maintain": {
         "status": maintenance.status,
         "verify": maintenance.verify,

@@ -77,6 +77,7 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             **dict(_chunking_rows(shape)),
             "summaries": "; ".join([f"{shape['counts']['summaries']:,}", *_summaries_rows(shape["summaries"])]),
             "facts": "; ".join([f"{shape['counts']['facts']:,}", *_facts_rows(shape["facts"])]),
+            **dict(_recall_rows(shape["recall"])),
             "model": model["name"] + made,
             **dict(_generation_rows(shape)),
             **({"index": shape["index"]["place"]} if shape["index"] and shape["index"]["collection"] else {}),
@@ -208,6 +209,16 @@ def _summaries_rows(summaries: dict[str, Any]) -> Iterator[str]:
         yield f"{output.plural(due, 'session')} due ('appliance summaries make')"
     if summaries["fallback"]:
         yield f"made without {summaries['model']}: {summaries['fallback']}"
+
+
+def _recall_rows(recall: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """How many memories were recalled, and what they were worth."""
+    worth = ", ".join(f"{kind} {count:,}" for kind, count in recall["feedback"].items() if count)
+    times = f"{output.plural(recall['messages'], 'message')}, {output.plural(recall['times'], 'time')}"
+    if recall["times"] or worth:
+        shares = [f"{name} {recall[name]:.0%}" for name in ("usefulness", "consistency") if recall[name] is not None]
+        recent = f"{', '.join(shares)} in {recall['days']} days" if shares else ""
+        yield "recalled", "; ".join(filter(None, [times, worth, recent]))
 
 
 def _files_text(files: dict[str, Any]) -> str:

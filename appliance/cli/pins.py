@@ -1,8 +1,8 @@
-"""``pin``, ``unpin`` and ``correct``: mark messages as important, and correct them."""
+"""``pin``, ``unpin``, ``feedback`` and ``correct``: say what messages are worth, and correct them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -12,7 +12,7 @@ from appliance.errors import NotFound
 from appliance.timestamps import iso_from_microseconds, now
 
 if TYPE_CHECKING:
-    from appliance.types import Message
+    from appliance.types import FeedbackKind, Message
 
 _IDS = argument("ID…", "Messages, by id (m345) or external id.")
 
@@ -55,6 +55,36 @@ def unpin(references: Annotated[list[str], _IDS], home: options.Home = None, jso
       appliance unpin m345
     """
     _set_pinned(references, False, home, json)
+
+
+def feedback(
+    reference: Annotated[str, argument("ID", "A message, by id (m345) or external id.")],
+    kind: Annotated[
+        str, argument("helpful|used|wrong|outdated", "What it was worth: it helped, an answer rests on it, …")
+    ],
+    undo: Annotated[bool, typer.Option("--undo", help="Take back the latest feedback of this kind.")] = False,
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Say what a recalled message was worth.
+
+    Contexts prefer what was helpful or used, and give less room to what is wrong or outdated. Nothing is hidden.
+    Of helpful, wrong and outdated the last one holds; 'appliance show ID' shows what it changes.
+
+    \b
+    Examples:
+      appliance feedback m345 helpful
+      appliance feedback m346 outdated
+      appliance feedback m346 outdated --undo
+    """
+    with options.open_existing(home, "feedback") as memory:
+        message = memory.message(reference)
+        give = memory.pins.withdraw_feedback if undo else memory.pins.feedback
+        importance = give(message.id, cast("FeedbackKind", kind))
+    if json:
+        output.print_json({"message_id": message.id, "kind": kind, "importance": importance})
+    else:
+        output.print_line(f"{message.id} {'no longer ' if undo else ''}{kind}: importance {importance.score:.2f}")
 
 
 def correct(

@@ -129,6 +129,7 @@ def show_message(
         "recalled": f"{output.plural(importance.times, 'time')}, last {output.format_timestamp(importance.last_at)}"
         if importance.times
         else None,
+        "feedback": feedback_text(importance) or None,
     }
     output.print_fields({name: value for name, value in fields.items() if value is not None})
     if len(variants) > 1:
@@ -144,6 +145,12 @@ def _print_variants(variants: Sequence[Message]) -> None:
     )
     if len(shown) < len(variants):
         output.say(f"These are the first {FIRST_VARIANTS} and the last {LAST_VARIANTS}; --json lists all.")
+
+
+def feedback_text(importance: Importance) -> str:
+    """The feedback on a message, such as "helpful (1), used (3); it counts as helpful"; empty if there is none."""
+    given = ", ".join(f"{kind} ({times:,})" for kind, times in importance.feedback.items())
+    return f"{given}; it counts as {importance.judgement}" if importance.judgement else given
 
 
 def corrected_mark(shown: Message | Hit) -> str:

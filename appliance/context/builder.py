@@ -147,6 +147,7 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
             neighbours=_neighbour_turns(db, ids[: memory_selection.MEMORIES_WITH_NEIGHBOURS], excluded_texts),
             importance={id: one.importance for id, one in importances.items()},
             pinned={id for id, one in importances.items() if one.pinned},
+            judgements={id: one.feedback.judgement for id, one in importances.items() if one.feedback.judgement},
             no_match=not (has_match or (found.hits and recall.min_score == 0)),
             found=has_match,
         )

@@ -60,6 +60,7 @@ class ContextMaterial:
         neighbours: The messages directly before and after each of the best hits, by message id.
         importance: 0 to 1 by message id; 0.5 if not known.
         pinned: The ids of pinned messages.
+        judgements: The feedback that holds ("helpful", "wrong", "outdated"), by message id.
         no_match: Whether memories were searched for, and none is good enough to be shown.
         found: Whether the best memory is a good match, or none was searched for.
     """
@@ -72,6 +73,7 @@ class ContextMaterial:
     neighbours: Mapping[str, tuple[Message | None, Message | None]] = field(default_factory=dict)
     importance: Mapping[str, float] = field(default_factory=dict)
     pinned: Collection[str] = ()
+    judgements: Mapping[str, str] = field(default_factory=dict)
     no_match: bool = False
     found: bool = True
 

@@ -94,6 +94,7 @@ class MemoryCandidate:
     pinned: bool
     why: Mapping[str, object]
     corrected: str | None = None
+    judgement: str | None = None
 
     @property
     def group(self) -> str:
@@ -257,6 +258,7 @@ def _to_memories(material: ContextMaterial, dropped: list[Dropped]) -> Iterator[
             pinned=pinned,
             why=why | ({"pinned": True} if pinned else {}),
             corrected=hit.corrected,
+            judgement=material.judgements.get(hit.message_id),
         )
 
 
@@ -323,7 +325,7 @@ def _fit(selection: MemorySelection, memory: MemoryCandidate, limit: int) -> Pro
     if (piece := _full_part(plan, memory, max_tokens)) is not None:
         return piece
     max_tokens = min(max_tokens, EXCERPT_TOKENS)
-    mark = render.marks(render.SHORTENED_MARK, memory.corrected)
+    mark = render.marks(render.SHORTENED_MARK, memory.corrected, memory.judgement)
     head = render.message(memory.id, memory.role, memory.author, "", mark)
     short = shorten(memory.text, plan.words, max_tokens - plan.count(head) - 2, plan.count)
     if short is not None:
@@ -340,7 +342,7 @@ def _fit(selection: MemorySelection, memory: MemoryCandidate, limit: int) -> Pro
 
 
 def _full_part(plan: ContextPlan, memory: MemoryCandidate, max_tokens: int) -> PromptPart | None:
-    mark = render.marks("", memory.corrected)
+    mark = render.marks("", memory.corrected, memory.judgement)
     rendered = render.message(memory.id, memory.role, memory.author, memory.text, mark)
     if not fits(rendered, max_tokens, plan.count):
         return None

@@ -62,9 +62,11 @@ def message(id: str, role: str, author: str | None, text: str, mark: str = "") -
     return f"[{id} {who}{', ' + mark if mark else ''}] {escape(text)}\n"
 
 
-def marks(shortened: str, corrected: str | None) -> str:
-    """The marks of a message: that it is not in full, and when the person corrected it, if so."""
-    return ", ".join(filter(None, (shortened, f"corrected {day(corrected)}" if corrected else "")))
+def marks(shortened: str, corrected: str | None, judgement: str | None = None) -> str:
+    """The marks of a message: that it is not in full, when the person corrected it, and that it was judged wrong or
+    outdated, if so."""
+    judged = f"judged {judgement}" if judgement in ("wrong", "outdated") else ""
+    return ", ".join(filter(None, (shortened, f"corrected {day(corrected)}" if corrected else "", judged)))
 
 
 def placeholder(id: str, role: str, author: str | None, words: str) -> str:

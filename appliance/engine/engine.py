@@ -190,6 +190,7 @@ class Engine:
                 wake_workers=self._scheduler.wake,
                 working_memory=self._working_memory,
                 publish=self.events.publish,
+                note_answer=lambda text, scope: self.pins.note_answer(text, scope),
             )
         )
 
@@ -220,10 +221,10 @@ class Engine:
 
     @cached_property
     def pins(self) -> PinService:
-        """Pins, use counts and importance."""
+        """Pins, use counts, feedback and importance."""
         from appliance.memory.pins import PinService
 
-        return PinService(self._database, self._scheduler.wake, self.events.publish)
+        return PinService(self._database, self._scheduler.wake, self.events.publish, self.recorder.count)
 
     @cached_property
     def overview(self) -> Overviews:
@@ -232,10 +233,9 @@ class Engine:
 
         # Services whose modules a search does not need are loaded when they are used.
         return Overviews(
-            self.home, self._database, self.settings.user,
-            lambda: self.watching.configured(), lambda: self.people.refresh(),
-            lambda scope: self.archive.sessions_due_soon(scope), lambda scope: self.people.count_proposals(scope),
-            self._unfinished_imports,
+            self.home, self._database, self.settings.user, lambda: self.watching.configured(),
+            lambda: self.people.refresh(), lambda scope: self.archive.sessions_due_soon(scope),
+            lambda scope: self.people.count_proposals(scope), self._unfinished_imports,
         )  # fmt: skip
 
     @cached_property

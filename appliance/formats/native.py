@@ -28,6 +28,7 @@ _STATE_KINDS = (
     "session",
     "branch",
     "revision",
+    "feedback",
     "participant",
     "contact",
     "person",

@@ -1,8 +1,8 @@
 """How much a message is worth keeping close, 0 to 1, as a sum of named components.
 
 The score of its words is computed when a message is stored and when it changes, in one pass over its beginning with
-counts and sets of bytes, because it delays every ingestion. Pins and use come on top where the importance is read
-(``store.importance``), so that neither is ever out of date. The cues are single words of every known language."""
+counts and sets of bytes, because it delays every ingestion. Pins, use and feedback come on top where the importance is
+read (``store.importance``), so that none is ever out of date. The cues are single words of every known language."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from appliance.languages import LANGUAGES
+from appliance.store import feedback
 from appliance.store.importance import StoredImportance, use_bonus
 from appliance.store.priority import PINNED_IMPORTANCE
 from appliance.types import Role
@@ -114,7 +115,8 @@ def score_components(message: ScorableMessage) -> dict[str, float]:
 
 
 def explain(message: ScorableMessage, stored: StoredImportance, now: int) -> dict[str, float]:
-    """Return what each component adds to the importance of a message at ``now``; their sum is the importance.
+    """Return what each component adds to the importance of a message at ``now``; their sum is the importance. That of
+    feedback is negative where it takes away.
 
     Args:
         now: Microseconds since 1970.
@@ -122,7 +124,8 @@ def explain(message: ScorableMessage, stored: StoredImportance, now: int) -> dic
     components = score_components(message)
     word_score = sum(components.values())
     components["recalled"] = use_bonus(word_score, stored.recall_count, stored.last_recalled_at, now)
-    components["pinned"] = PINNED_IMPORTANCE - word_score - components["recalled"] if stored.pinned else 0.0
+    components["feedback"] = feedback.score_change(word_score + components["recalled"], stored.feedback, now)
+    components["pinned"] = PINNED_IMPORTANCE - sum(components.values()) if stored.pinned else 0.0
     return components
 
 

@@ -1,27 +1,44 @@
-"""Pins and use counts: what a person pins, how often messages are recalled, and how important that makes them.
+"""Pins, use counts and feedback: what a person pins, how often messages are recalled, what they were worth, and how
+important that makes them.
 
 A message counts as recalled when its words go into a context, or when it is opened by its id. The hits of a search
 are offers and do not count, nor do the turns of the present conversation."""
 
 from __future__ import annotations
 
+import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from appliance import requests as r
-from appliance.errors import StoreError
+from appliance.errors import NotFound, StoreError, UsageError
 from appliance.memory import importance
-from appliance.store import chunks, messages
+from appliance.runtime.metrics import CounterName
+from appliance.store import chunks, feedback, messages
 from appliance.store import importance as stored
 from appliance.store.database import Database
 from appliance.store.priority import PINNED_IMPORTANCE
 from appliance.timestamps import iso_from_microseconds, now
-from appliance.types import Context, Event, Importance, Message
+from appliance.types import FEEDBACK_KINDS, Context, Event, FeedbackKind, Importance, Message, Scope
 
 WRITE_BATCH_MESSAGES = 256  # counted messages that are written without waiting for more, some ten contexts
 WRITE_INTERVAL_SECONDS = 60.0  # after which counts are written, however few; a crash costs no more than that
+
+
+CITATION_MICROSECONDS = 3_600_000_000
+"""How long ago a message may have been recalled that an answer cites. A conversation may pause for an hour; without any
+bound, an answer about M8 screws would count the message m8 as used."""
+
+_CITED_ID = re.compile(r"\bm[1-9]\d{0,17}\b")
+
+_FEEDBACK_COUNTERS: Mapping[FeedbackKind, CounterName] = {
+    "helpful": "feedback_helpful",
+    "used": "feedback_used",
+    "wrong": "feedback_wrong",
+    "outdated": "feedback_outdated",
+}
 
 
 def recalled_message_ids(context: Context) -> list[str]:
@@ -35,6 +52,15 @@ def recalled_message_ids(context: Context) -> list[str]:
     ]
 
 
+def _check_kind(kind: str) -> None:
+    """
+    Raises:
+        UsageError: There is no such kind of feedback.
+    """
+    if kind not in FEEDBACK_KINDS:
+        raise UsageError(f"There is no feedback {kind!r}.", hint=f"The kinds are {', '.join(FEEDBACK_KINDS)}.")
+
+
 class PinService:
     """Pins and use counts of an open memory. Thread-safe.
 
@@ -46,11 +72,14 @@ class PinService:
         database: Database,
         wake: Callable[[], None] = lambda: None,
         publish: Callable[[Event], None] = lambda event: None,
+        count: Callable[[CounterName, int], None] = lambda name, number: None,
     ) -> None:
-        """``wake`` is called when it is time for ``write_counts``; ``publish`` gets an event for each pin."""
+        """``wake`` is called when it is time for ``write_counts``; ``publish`` gets an event for each pin, ``count``
+        what the metrics count."""
         self._database = database
         self._wake = wake
         self._publish = publish
+        self._count = count
         self._lock = threading.Lock()
         self._recalls: dict[int, tuple[int, int]] = {}
         self._oldest_unwritten = 0.0
@@ -92,13 +121,53 @@ class PinService:
             pinned=known.pinned,
             times=known.recall_count,
             last_at=None if known.last_recalled_at is None else iso_from_microseconds(known.last_recalled_at),
+            feedback=known.feedback.counts,
+            judgement=known.feedback.judgement,
         )
+
+    def feedback(self, request: r.FeedbackRequest) -> Importance:
+        """See ``FeedbackRequest``."""
+        _check_kind(request.kind)
+        with self._database.write() as tx:
+            key = messages.find(tx, request.reference).id
+            feedback.add(tx, key, request.kind, now())
+        self._count(_FEEDBACK_COUNTERS[request.kind], 1)
+        return self.importance(r.ImportanceRequest(messages.message_id(key)))
+
+    def withdraw_feedback(self, request: r.WithdrawFeedbackRequest) -> Importance:
+        """See ``WithdrawFeedbackRequest``."""
+        _check_kind(request.kind)
+        with self._database.write() as tx:
+            key = messages.find(tx, request.reference).id
+            if not feedback.withdraw(tx, key, request.kind):
+                raise NotFound(f"The message {messages.message_id(key)} has no feedback {request.kind!r}.")
+        return self.importance(r.ImportanceRequest(messages.message_id(key)))
+
+    def note_answer(self, text: str, scope: Scope) -> Sequence[int]:
+        """Count the messages that a stored answer of an assistant cites by their ids as used, if they are of this scope
+        and were recalled lately. Returns their keys. Does nothing where that can't be written: the answer is stored."""
+        cited = {int(id[1:]) for id in _CITED_ID.findall(text)}
+        if not cited or self._database.is_read_only:
+            return ()
+        try:
+            self.write_counts()
+            with self._database.write() as tx:
+                moment = now()
+                used = stored.recalled_since(tx, cited, moment - CITATION_MICROSECONDS, scope)
+                for key in used:
+                    feedback.add(tx, key, "used", moment)
+        except StoreError:
+            return ()
+        self._count("feedback_used", len(used))
+        return used
 
     def note_recalled(self, request: r.RecalledRequest) -> None:
         """See ``RecalledRequest``."""
         moment = now()
+        keys = [key for key in map(messages.message_key, request.message_ids) if key]
+        self._count("messages_recalled", len(keys))
         with self._lock:
-            for key in filter(None, map(messages.message_key, request.message_ids)):
+            for key in keys:
                 self._oldest_unwritten = self._oldest_unwritten if self._recalls else time.monotonic()
                 self._recalls[key] = (self._recalls.get(key, (0, 0))[0] + 1, moment)
             age = time.monotonic() - self._oldest_unwritten

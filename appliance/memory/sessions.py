@@ -64,6 +64,7 @@ class SessionContext:
         ttl: The seconds that a session is kept which sets no time to live; 0 for ever.
         wake_workers: Lets the background look for jobs.
         publish: Publishes an event.
+        note_answer: Is told the text of an assistant's stored answer, and whose memory it is in.
     """
 
     database: Database
@@ -73,6 +74,7 @@ class SessionContext:
     wake_workers: Callable[[], None]
     working_memory: WorkingMemory
     publish: Callable[[Event], None] = lambda event: None
+    note_answer: Callable[[str, Scope], object] = lambda text, scope: None
 
 
 _delete_for_good = partial(deletion.delete, for_good=True)
@@ -192,6 +194,8 @@ class SessionService:
 
         with unicode_errors_as_usage():
             message = messages.message_id(self._context.store_message(record, info, before))
+        if request.role == "assistant":
+            self._context.note_answer(request.text, Scope(info.user_id, info.namespace))
         return messages.to_message(messages.find(self._database.read(), message))
 
     def window(self, request: r.WindowRequest) -> Window:

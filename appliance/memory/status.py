@@ -23,6 +23,7 @@ from appliance.store import (
     chunks,
     documents,
     facts,
+    feedback,
     generation_states,
     generations,
     lock,
@@ -35,7 +36,7 @@ from appliance.store.backup import catalogue
 from appliance.store.damage import DamagedRow
 from appliance.store.generation_states import ACTIVE_SQL, Generation
 from appliance.store.room import allocated_bytes, free_bytes, megabytes
-from appliance.timestamps import iso_from_microseconds
+from appliance.timestamps import iso_from_microseconds, now
 from appliance.types import Histogram, IndexStatus, UnfinishedImport
 
 MAX_NAMED_DAMAGES = 5  # of the damaged messages, in the line about health
@@ -66,6 +67,7 @@ def status(
     ``unfinished_imports`` which imports were broken off, and ``embeds_unasked`` that chunks which wait are being
     embedded: they are counted, and no trouble.
 
+    ``recall`` says how many memories were recalled, and what they were worth; see ``feedback.overview``.
     ``latency`` (milliseconds) and ``memory`` (bytes) are what this process has measured of itself."""
     generation = generation_states.active(db)
     pending = chunks.count_pending(db, generation.id) if generation else 0
@@ -135,6 +137,7 @@ def status(
             "points_to_drop": _count(db, f"outbox WHERE work = 'drop' AND generation = {ACTIVE_SQL}"),
             "files": file_counts.get("queued", 0),
         },
+        "recall": feedback.overview(db, now()),
         "memory": resident_memory(),
         "backup": _backup(home),
         "index": None if index is None else asdict(index),

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         ChoicesRequest,
         CountsRequest,
         EventsRequest,
+        FeedbackRequest,
         FoldersRequest,
         ForecastReindexRequest,
         ForgetRequest,
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
         VerifyRequest,
         WarmUpRequest,
         WatchedFilesRequest,
+        WithdrawFeedbackRequest,
     )
     from appliance.requests.overviews import (
         AttachmentFileRequest,
@@ -146,11 +148,11 @@ _MODULE_BY_NAME = {
         "base": "PRIVATE_PREFIX Request result_type",
         "searching": "ContextRequest MessageRequest SearchRequest VariantsRequest VersionsRequest",
         "maintenance": (
-            "ActivityRequest ChoicesRequest CountsRequest EventsRequest FoldersRequest ForecastReindexRequest "
-            "ForgetRequest ImportanceRequest InteractiveUseRequest MatchesRequest MessagesRequest "
-            "MetricsRequest OutlineRequest PinnedRequest PinRequest PreviewErasureRequest RecalledRequest "
-            "ReceiptsRequest ReindexRequest StatusRequest UnpinRequest VerifyRequest WarmUpRequest "
-            "WatchedFilesRequest"
+            "ActivityRequest ChoicesRequest CountsRequest EventsRequest FeedbackRequest FoldersRequest "
+            "ForecastReindexRequest ForgetRequest ImportanceRequest InteractiveUseRequest MatchesRequest "
+            "MessagesRequest MetricsRequest OutlineRequest PinnedRequest PinRequest PreviewErasureRequest "
+            "RecalledRequest ReceiptsRequest ReindexRequest StatusRequest UnpinRequest VerifyRequest WarmUpRequest "
+            "WatchedFilesRequest WithdrawFeedbackRequest"
         ),
         "sessions": (
             "AddMessageRequest BranchRequest ClearSessionRequest ConfigureSessionRequest CreateSessionRequest "
@@ -226,6 +228,7 @@ __all__ = [
     "ExportRequest",
     "FactHistoryRequest",
     "FactRequest",
+    "FeedbackRequest",
     "FoldersRequest",
     "ForecastReindexRequest",
     "ForgetRequest",
@@ -309,6 +312,7 @@ __all__ = [
     "WatchRequest",
     "WatchedFilesRequest",
     "WindowRequest",
+    "WithdrawFeedbackRequest",
     "result_type",
 ]
 

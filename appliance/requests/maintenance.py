@@ -12,6 +12,7 @@ from appliance.types import (
     Activity,
     ErasurePreview,
     Event,
+    FeedbackKind,
     FilterChoices,
     Importance,
     Message,
@@ -221,6 +222,47 @@ class RecalledRequest(Request[None]):
     name: ClassVar[str] = "pins.note_recalled"
 
     message_ids: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackRequest(Request[Importance]):
+    """Say what a recalled message was worth. This moves its importance and its rank in contexts, within bounds: nothing
+    is hidden. Of "helpful", "wrong" and "outdated" the last one holds; what "used" adds halves in 30 days. Returns its
+    importance from now on, with every part.
+
+    Args:
+        reference: The id or external id of the message.
+        kind: "helpful", "used" (an answer rests on it), "wrong" or "outdated".
+
+    Raises:
+        NotFound: There is no such message.
+        UsageError: There is no such kind of feedback.
+    """
+
+    name: ClassVar[str] = "pins.feedback"
+
+    reference: str
+    kind: FeedbackKind
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawFeedbackRequest(Request[Importance]):
+    """Take back the latest feedback of a kind on a message. An earlier judgement holds again. Returns the importance of
+    the message from now on, with every part.
+
+    Args:
+        reference: The id or external id of the message.
+        kind: "helpful", "used", "wrong" or "outdated".
+
+    Raises:
+        NotFound: There is no such message, or it has no feedback of this kind.
+        UsageError: There is no such kind of feedback.
+    """
+
+    name: ClassVar[str] = "pins.withdraw_feedback"
+
+    reference: str
+    kind: FeedbackKind
 
 
 # --- an overview --------------------------------------------------------------------------------------------

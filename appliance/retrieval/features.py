@@ -45,6 +45,8 @@ For the profiles that ask for them, also of the best:
 
 kind             1 for a decision, a commitment, a preference or an instruction; 0.5 for another statement
 entities         the share of the query's names and numbers that it contains
+feedback         1 if it was judged helpful, -1 if wrong; between them if outdated or used (``store.feedback``). Above
+                 0 it counts by the square of the better of dense and own, relative to the best
 
 rerank_floor     keeps the candidates that the second stage did not see below those that it saw
 asked            puts what only repeats the question behind the best others (``repetition``)

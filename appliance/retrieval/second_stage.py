@@ -12,6 +12,7 @@ LoCoMo's chats too; counted this way they raise it to 0.65.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
@@ -21,9 +22,10 @@ from appliance.retrieval.adjacent import AdjacentMessages
 from appliance.retrieval.candidates import Candidates, Column, Rows
 from appliance.retrieval.features import Features, saturate_bm25, scatter
 from appliance.retrieval.resources import ParsedQuery, SearchResources
-from appliance.store import chunks
+from appliance.store import chunks, feedback
 from appliance.store.index.protocol import LegQuery
 from appliance.store.messages import MessageExcerpt
+from appliance.timestamps import to_microseconds
 from appliance.types import Scope
 
 SECOND_STAGE_DEPTH = 40
@@ -72,7 +74,20 @@ def second_stage_features(
     if "entities" in weights:
         names = cues.entities(search_query.text)
         columns["entities"] = _cue_column(excerpts, lambda text: cues.overlap(names, text))
+    if "feedback" in weights:
+        match = np.maximum(np.maximum(dense, first_stage["own"][best]), 0.0)
+        moment = to_microseconds(search_query.now)
+        columns["feedback"] = _feedback(resources.db, adjacent.keys, match, moment)
     return {name: scatter(column, best, len(candidates)) for name, column in columns.items()}
+
+
+def _feedback(db: sqlite3.Connection, keys: Sequence[int], match: Column, moment: int) -> Column:
+    """What feedback says of each message. What helped once helps where it matches well again: by the square of its
+    match, relative to the best of them. What is wrong is wrong wherever it is found."""
+    given = feedback.get(db, keys)
+    values = np.array([feedback.rank_value(given[key], moment) if key in given else 0.0 for key in keys], np.float64)
+    best = max(match, default=0.0)
+    return np.where(values > 0, values * (match / best) ** 2, values) if best > 0 else np.minimum(values, 0.0)
 
 
 def _late_interaction(resources: SearchResources, parsed: ParsedQuery, adjacent: AdjacentMessages) -> Features:

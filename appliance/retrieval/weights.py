@@ -89,24 +89,31 @@ SEMANTIC_SCALE = 4.0
 an answering message and the other candidates of the second stage (medians of 4.9 on LoCoMo and 3.8 on BEAM)."""
 
 
-def _weight_of_share(share: float) -> float:
+def weight_of_share(share: float) -> float:
+    """The weight of a feature that is to have a share of the balanced profile."""
     return share / 0.45 * SEMANTIC_SCALE
 
+
+FEEDBACK_SHARE = 0.08
+"""The share of feedback in the balanced profile: what ``tests/eval/feedback.py`` finds to help the questions whose
+evidence was marked, without taking more than two in a hundred of recall@10 from the others."""
 
 BALANCED = ScoringProfile(
     "balanced",
     _FIRST_STAGE_WEIGHTS,
     {
         **(EVIDENCE.weights or {}),
-        "recent": _weight_of_share(0.25),
-        "kind": _weight_of_share(0.15),
-        "entities": _weight_of_share(0.10),
-        "here": _weight_of_share(0.05),
+        "recent": weight_of_share(0.25),
+        "kind": weight_of_share(0.15),
+        "entities": weight_of_share(0.10),
+        "here": weight_of_share(0.05),
+        "feedback": weight_of_share(FEEDBACK_SHARE),
     },
     frozenset(LEGS),
 )
 """For the context of an assistant: meaning 0.45, recency 0.25 with a half-life of a week, kind 0.15, names and numbers
-in common 0.10, the same session 0.05. A feature that all messages or none have does not change the order."""
+in common 0.10, the same session 0.05, feedback 0.08. A feature that all messages or none have does not change the
+order."""
 
 ITEMS = ScoringProfile(
     "items",

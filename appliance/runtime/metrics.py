@@ -40,6 +40,7 @@ CounterName = Literal[
     "chunks_embedded", "embedding_failures", "query_cache_hits", "query_cache_misses",
     "summaries_made", "messages_deleted", "sessions_deleted", "messages_forgotten", "sessions_forgotten",
     "searches_failed", "contexts_failed",
+    "messages_recalled", "feedback_helpful", "feedback_used", "feedback_wrong", "feedback_outdated",
     "api_requests", "api_failures", "api_retries", "api_tokens",
 ]  # fmt: skip
 

@@ -1,7 +1,8 @@
-"""The importance of messages: the score of their words, their pins, and how often and when they were recalled.
+"""The importance of messages: the score of their words, their pins, how often and when they were recalled, and the
+feedback on them.
 
-``message.importance`` is the score of the words alone (NULL: not scored yet). Pins and recalls are added when it is
-read, so that a pin costs one write and the bonus for recalls fades by itself.
+``message.importance`` is the score of the words alone (NULL: not scored yet). Pins, recalls and feedback are added when
+it is read, so that a pin costs one write and the bonus for recalls fades by itself.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from appliance.store import digests
+from appliance.store import digests, feedback
+from appliance.store.feedback import NO_FEEDBACK, StoredFeedback
 from appliance.store.messages import COLUMNS, MessageRow
 from appliance.store.priority import DEFAULT_IMPORTANCE, PINNED_IMPORTANCE
 from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, json_keys
 from appliance.timestamps import now as moment
+from appliance.types import Scope
 
 MAX_USE_SHARE = 0.5
 """How much of the distance to 1 recalls can add: a message of the person that is recalled again and again must not
@@ -38,6 +41,7 @@ class StoredImportance:
     word_score: float | None = None
     recall_count: int = 0
     last_recalled_at: int | None = None
+    feedback: StoredFeedback = NO_FEEDBACK
 
 
 def use_bonus(word_score: float, recall_count: int, last_recalled_at: int | None, now: int) -> float:
@@ -51,23 +55,46 @@ def use_bonus(word_score: float, recall_count: int, last_recalled_at: int | None
 
 
 def combine(
-    word_score: float | None, pinned: bool, recall_count: int, last_recalled_at: int | None, now: int
+    word_score: float | None,
+    pinned: bool,
+    recall_count: int,
+    last_recalled_at: int | None,
+    now: int,
+    given: StoredFeedback = NO_FEEDBACK,
 ) -> StoredImportance:
-    """Return the importance of a message at the time ``now``, in microseconds since 1970."""
+    """Return the importance of a message at the time ``now``, in microseconds since 1970. ``given`` is the feedback on
+    it."""
     score = DEFAULT_IMPORTANCE if word_score is None else word_score
-    total = PINNED_IMPORTANCE if pinned else score + use_bonus(score, recall_count, last_recalled_at, now)
-    return StoredImportance(total, pinned, word_score, recall_count, last_recalled_at)
+    score += use_bonus(score, recall_count, last_recalled_at, now)
+    total = PINNED_IMPORTANCE if pinned else score + feedback.score_change(score, given, now)
+    return StoredImportance(total, pinned, word_score, recall_count, last_recalled_at, given)
 
 
 def get(db: sqlite3.Connection, keys: Iterable[int], now: int | None = None) -> dict[int, StoredImportance]:
     """Return the importance of the messages with the given keys, by key, as far as they exist."""
     now = moment() if now is None else now
+    keys = list(keys)
     rows = db.execute(
         "SELECT m.id, m.importance, m.pinned, coalesce(r.times, 0), r.last_at FROM message m"
         f" LEFT JOIN recalled r ON r.message_id = m.id WHERE m.id IN {JSON_KEYS_SQL}",
         (json_keys(keys),),
     ).fetchall()
-    return {key: combine(score, bool(pinned), times, last_at, now) for key, score, pinned, times, last_at in rows}
+    given = feedback.get(db, keys)
+    return {
+        key: combine(score, bool(pinned), times, last_at, now, given.get(key, NO_FEEDBACK))
+        for key, score, pinned, times, last_at in rows
+    }
+
+
+def recalled_since(db: sqlite3.Connection, keys: Iterable[int], since: int, scope: Scope) -> Sequence[int]:
+    """Return those of the messages that belong to a scope and were recalled at ``since`` (microseconds since 1970) or
+    later."""
+    rows = db.execute(
+        "SELECT m.id FROM recalled r JOIN message m ON m.id = r.message_id JOIN session s ON s.id = m.session_id"
+        f" WHERE r.message_id IN {JSON_KEYS_SQL} AND r.last_at >= ? AND s.user_id = ? AND s.namespace = ?",
+        (json_keys(keys), since, scope.user_id, scope.namespace),
+    )
+    return [key for (key,) in rows]
 
 
 # --- writing -----------------------------------------------------------------------------------------
@@ -92,7 +119,12 @@ def set_pinned(tx: sqlite3.Connection, key: int, pinned: bool) -> None:
 
 def add_recalls(tx: sqlite3.Connection, recalls: Mapping[int, tuple[int, int]]) -> None:
     """Add recalls of messages: by key, their number and the time of the last one. Skips messages that no longer
-    exist."""
+    exist; the count of their days keeps those, too."""
+    tx.executemany(
+        "INSERT INTO recalled_day (day, messages) VALUES (strftime('%Y-%m-%d', ? / 1000000, 'unixepoch'), ?)"
+        " ON CONFLICT (day) DO UPDATE SET messages = messages + excluded.messages",
+        [(last_at, times) for times, last_at in recalls.values()],
+    )
     tx.executemany(
         "INSERT INTO recalled (message_id, times, last_at) SELECT id, ?, ? FROM message WHERE id = ?"
         " ON CONFLICT (message_id) DO UPDATE SET times = times + excluded.times,"

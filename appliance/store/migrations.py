@@ -343,11 +343,28 @@ CREATE TABLE unfinished_import (
 ) WITHOUT ROWID""",
 )
 
+_FEEDBACK = (
+    """
+-- What recalled messages were worth, each time that a person, a program or an assistant said so. See feedback.py.
+CREATE TABLE feedback (
+    message_id INTEGER NOT NULL REFERENCES message ON DELETE CASCADE,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('used', 'helpful', 'wrong', 'outdated')),
+    PRIMARY KEY (message_id, at, kind)
+) WITHOUT ROWID""",
+    """
+-- How many messages were recalled on each day (UTC), "2026-02-14".
+CREATE TABLE recalled_day (
+    day TEXT PRIMARY KEY,
+    messages INTEGER NOT NULL
+) WITHOUT ROWID""",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
     _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, _CHUNKINGS, _CONVERSATION_TIMES, ATTACHMENTS_AND_TAGS,
     PEOPLE_TABLES, DOCUMENTS, new_messages.DROP_TRIGGERS, (message_parts.FILL_OMITTED_SQL,), PEOPLE_AGAIN,
-    _UNFINISHED_IMPORTS,
+    _UNFINISHED_IMPORTS, _FEEDBACK,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 

@@ -1,5 +1,6 @@
 """What a memory holds besides messages, as records of an export: how its sessions are set, earlier forms of messages,
-who takes part and who is in address books, what a person decided about people and facts, and what was forgotten.
+feedback on them, who takes part and who is in address books, what a person decided about people and facts, and what was
+forgotten.
 
 A record names sessions and messages as their sources do, because ids differ from memory to memory. ``state_import``
 writes records into another memory.
@@ -11,7 +12,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from appliance.store import facts, messages, people, profiles, sessions
+from appliance.store import facts, feedback, messages, people, profiles, sessions
 from appliance.store.sql import from_json, pages, to_json
 from appliance.timestamps import iso_from_microseconds
 from appliance.types import Scope
@@ -43,6 +44,7 @@ def records(db: sqlite3.Connection, user_id: str | None, owner: str) -> Iterator
                     "at": {**_reference(past, owner), "message_id": at.external_id},
                 }  # fmt: skip
     yield from _revisions(db, named, owner)
+    yield from _feedback(db, named, owner)
     yield from _participants(db, named, owner)
     yield from _people(db, user_id, owner)
     yield from _decisions(db, user_id, owner)
@@ -106,6 +108,13 @@ def _revisions(db: sqlite3.Connection, named: Mapping[str, Any], owner: str) -> 
                 "record": "revision", **reference, "number": number, "replaced_at": iso_from_microseconds(replaced_at),
                 "form": given,
             }  # fmt: skip
+
+
+def _feedback(db: sqlite3.Connection, named: Mapping[str, Any], owner: str) -> Iterator[dict[str, Any]]:
+    for info in named.values():
+        for external_id, kind, at in feedback.of_session(db, sessions.key(info)):
+            reference = {**_reference(info, owner), "message_id": external_id}
+            yield {"record": "feedback", **reference, "kind": kind, "at": iso_from_microseconds(at)}
 
 
 def _participants(db: sqlite3.Connection, named: Mapping[str, Any], owner: str) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,18 @@ import msgspec
 
 from appliance.errors import UsageError
 from appliance.runtime.decoding import convert
-from appliance.store import branches, digests, imports, people, profiles, sessions, statements, tags, tombstones
+from appliance.store import (
+    branches,
+    digests,
+    feedback,
+    imports,
+    people,
+    profiles,
+    sessions,
+    statements,
+    tags,
+    tombstones,
+)
 from appliance.store.people import PersonDecision
 from appliance.store.sql import to_json
 from appliance.store.statements import Decision
@@ -23,6 +34,7 @@ from appliance.timestamps import to_microseconds
 from appliance.types import (
     ContactRecord,
     FactKind,
+    FeedbackKind,
     IdentityKind,
     ParticipantRecord,
     Role,
@@ -96,6 +108,11 @@ class _Revision(_Message, frozen=True):
     number: _Count
     replaced_at: str
     form: _Form
+
+
+class _Feedback(_Message, frozen=True):
+    kind: FeedbackKind
+    at: str
 
 
 class _Participant(_Session, frozen=True):
@@ -221,6 +238,14 @@ def _write_revision(tx: sqlite3.Connection, scope: Scope, record: _Revision) -> 
     return None
 
 
+def _write_feedback(tx: sqlite3.Connection, scope: Scope, record: _Feedback) -> str | None:
+    key = record.message_key(tx, scope)
+    if key is None:
+        return "the message that it is about is missing"
+    feedback.add(tx, key, record.kind, to_microseconds(datetime.fromisoformat(record.at)))
+    return None
+
+
 def _write_participant(tx: sqlite3.Connection, scope: Scope, record: _Participant) -> str | None:
     key = record.key(tx, scope)
     if key is None:
@@ -273,6 +298,7 @@ _KINDS: Mapping[str, tuple[Any, Callable[[sqlite3.Connection, Scope, Any], str |
     "session": (_SessionState, _write_session),
     "branch": (_Branch, _write_branch),
     "revision": (_Revision, _write_revision),
+    "feedback": (_Feedback, _write_feedback),
     "participant": (_Participant, _write_participant),
     "contact": (_Contact, _write_contact),
     "person": (_Person, _write_person),

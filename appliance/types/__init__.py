@@ -122,12 +122,14 @@ if TYPE_CHECKING:
     )
     from appliance.types.verification import ChunkedOtherwise, SourceCoverage, VerifyReport
     from appliance.types.vocabulary import (
+        FEEDBACK_KINDS,
         LEVELS,
         LOCAL,
         ROLES,
         UNVERIFIED,
         FactKind,
         FactState,
+        FeedbackKind,
         Fidelity,
         FileStatus,
         HitOrder,
@@ -177,8 +179,8 @@ _MODULE_BY_NAME = {
         ),
         "verification": "ChunkedOtherwise SourceCoverage VerifyReport",
         "vocabulary": (
-            "LEVELS LOCAL ROLES UNVERIFIED FactKind FactState Fidelity FileStatus HitOrder LayerName Level "
-            "Metadata Mode Role Scope SessionOrder StorageScope TimeOf"
+            "FEEDBACK_KINDS LEVELS LOCAL ROLES UNVERIFIED FactKind FactState FeedbackKind Fidelity FileStatus HitOrder "
+            "LayerName Level Metadata Mode Role Scope SessionOrder StorageScope TimeOf"
         ),
     }.items()
     for name in names.split()
@@ -186,6 +188,7 @@ _MODULE_BY_NAME = {
 """The module of each name, which is loaded when the name is first used: to make all of these classes takes 50 ms."""
 
 __all__ = [
+    "FEEDBACK_KINDS",
     "LEVELS",
     "LOCAL",
     "ROLES",
@@ -222,6 +225,7 @@ __all__ = [
     "FactDecision",
     "FactKind",
     "FactState",
+    "FeedbackKind",
     "Fidelity",
     "FileReport",
     "FileStatus",

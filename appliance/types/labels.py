@@ -37,6 +37,7 @@ FEATURE_LABELS: Mapping[str, str] = {
     "title": "title of the conversation",
     "recent": "recent message",
     "here": "in this conversation",
+    "feedback": "feedback on it",
     "kind": "decision, preference or statement",
     "entities": "names and numbers in common",
     "rerank": "reranker",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, overload
 
 from appliance.types.documents import DocumentPage, document_page
-from appliance.types.vocabulary import FactKind, FactState, Level, Metadata, Role, StorageScope, TimeOf
+from appliance.types.vocabulary import FactKind, FactState, FeedbackKind, Level, Metadata, Role, StorageScope, TimeOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,18 @@ class MessageVersion:
 @dataclass(frozen=True, slots=True)
 class Importance:
     """How much a message is worth keeping close now, 0 to 1: the sum of ``parts`` (role, own, density, names,
-    decisions, unresolved and tools score its words; recalled and pinned come on top). ``times`` counts how often it
-    was recalled, ``last_at`` is the last time as ISO 8601."""
+    decisions, unresolved and tools score its words; recalled, feedback and pinned come on top; only feedback can be
+    negative). ``times`` counts how often it was recalled, ``last_at`` is the last time as ISO 8601. ``feedback`` counts
+    the feedback of each kind that was given, and ``judgement`` is the last of "helpful", "wrong" and "outdated", which
+    holds."""
 
     score: float
     parts: Mapping[str, float]
     pinned: bool
     times: int
     last_at: str | None
+    feedback: Mapping[FeedbackKind, int] = field(default_factory=dict)
+    judgement: FeedbackKind | None = None
 
 
 @dataclass(frozen=True, slots=True)

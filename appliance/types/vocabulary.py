@@ -37,6 +37,10 @@ TimeOf = Literal["message", "conversation"]
 FactKind = Literal["profile", "relation", "preference", "date", "tool", "project", "instruction"]
 FactState = Literal["held", "ended", "superseded", "review", "rejected"]
 
+FeedbackKind = Literal["helpful", "used", "wrong", "outdated"]
+"""What a recalled message was worth: it helped, an answer rests on it, it is not true, or it is true no longer."""
+FEEDBACK_KINDS: tuple[FeedbackKind, ...] = ("helpful", "used", "wrong", "outdated")
+
 Metadata = Mapping[str, Any]
 
 UNVERIFIED = "UNVERIFIED"

@@ -318,6 +318,20 @@ export type FactsAnswer = {
 };
 
 /**
+ * What a recalled message was worth.
+ */
+export type FeedbackBody = {
+  /**
+   * helpful, used (an answer rests on it), wrong or outdated.
+   */
+  kind: "helpful" | "used" | "wrong" | "outdated";
+  /**
+   * A message, by id or external id.
+   */
+  message_id: string;
+};
+
+/**
  * The result for one file. Counts are of messages, except ``conversations``, the attached ``documents`` whose text
  * was read with their ``pages``, and the attachments of which copies were ``kept``. ``read_with`` is the file with
  * which one without messages of its own was read, or to whose messages it is attached.
@@ -453,10 +467,14 @@ export type Identity = {
 
 /**
  * How much a message is worth keeping close now, 0 to 1: the sum of ``parts`` (role, own, density, names,
- * decisions, unresolved and tools score its words; recalled and pinned come on top). ``times`` counts how often it
- * was recalled, ``last_at`` is the last time as ISO 8601.
+ * decisions, unresolved and tools score its words; recalled, feedback and pinned come on top; only feedback can be
+ * negative). ``times`` counts how often it was recalled, ``last_at`` is the last time as ISO 8601. ``feedback`` counts
+ * the feedback of each kind that was given, and ``judgement`` is the last of "helpful", "wrong" and "outdated", which
+ * holds.
  */
 export type Importance = {
+  feedback?: Record<string, number>;
+  judgement?: "helpful" | "used" | "wrong" | "outdated" | null;
   last_at: string | null;
   parts: Record<string, number>;
   pinned: boolean;
@@ -1180,6 +1198,7 @@ export type StatusAnswer = {
   network: Array<Record<string, string>>;
   owner: Record<string, unknown> | null;
   queues: Record<string, unknown>;
+  recall: Record<string, unknown>;
   summaries: Record<string, unknown>;
   troubles: Array<string>;
   unchecked_tables: Array<string>;
@@ -1795,6 +1814,20 @@ export class Appliance extends Client {
      * `POST /v1/facts/{id}/reject`
      */
     reject(id: string, options?: RequestOptions): Promise<Fact>;
+  };
+  readonly feedback: {
+    /**
+     * Say what a recalled message was worth. Answers with its importance from now on.
+     *
+     * `POST /v1/feedback`
+     */
+    give(body: FeedbackBody, options?: RequestOptions): Promise<Importance>;
+    /**
+     * Take back the latest feedback of a kind. Answers with the importance of the message from now on.
+     *
+     * `DELETE /v1/feedback/{id}/{kind}`
+     */
+    withdraw(id: string, kind: string, options?: RequestOptions): Promise<Importance>;
   };
   readonly forget: {
     /**

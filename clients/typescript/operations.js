@@ -28,6 +28,8 @@ export const OPERATIONS = [
   ["facts", "history", "GET", "/v1/facts/{id}/history", "", false, "json"],
   ["facts", "listFacts", "GET", "/v1/facts", "", true, "json"],
   ["facts", "reject", "POST", "/v1/facts/{id}/reject", "", false, "json"],
+  ["feedback", "give", "POST", "/v1/feedback", "application/json", false, "json"],
+  ["feedback", "withdraw", "DELETE", "/v1/feedback/{id}/{kind}", "", false, "json"],
   ["forget", "forget", "POST", "/v1/forget", "application/json", false, "json"],
   ["forget", "receipt", "GET", "/v1/forget/receipts/{id}", "", false, "json"],
   ["forget", "receipts", "GET", "/v1/forget/receipts", "", false, "json"],

@@ -50,6 +50,7 @@ def test_status_prints_the_contracts_shape(run: Run, kept: Path) -> None:
         "facts",
         "latency",
         "queues",
+        "recall",
         "memory",
         "apparent_bytes",
         "backup",

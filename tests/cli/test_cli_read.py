@@ -83,6 +83,28 @@ def test_pin_and_unpin(run: Run, filled: Path) -> None:
     assert document(run("unpin", "m2", "--json"))["messages"][0]["pinned"] is False
 
 
+def test_feedback_changes_the_importance_and_show_says_so(run: Run, filled: Path) -> None:
+    before = document(run("show", "m3", "--json"))["importance"]["score"]
+    noted = document(run("feedback", "m3", "helpful", "--json"))
+    assert (noted["message_id"], noted["kind"]) == ("m3", "helpful")
+    assert noted["importance"]["score"] > before
+    assert run("feedback", "trip-2", "used").stdout.startswith("m2 used: importance 0.")
+    run("feedback", "m3", "wrong")
+    assert "feedback     helpful (1), wrong (1); it counts as wrong" in run("show", "m3").stdout
+    assert "feedback -0." in run("show", "m3").stdout
+    assert document(run("show", "m3", "--json"))["importance"]["score"] < before
+    assert run("feedback", "m3", "wrong", "--undo").stdout.startswith("m3 no longer wrong: importance ")
+    assert "feedback     helpful (1); it counts as helpful" in run("show", "m3").stdout
+    assert run("feedback", "m3", "wrong", "--undo").exit_code == 4
+
+
+def test_feedback_on_nothing_or_of_no_kind_says_what_there_is(run: Run, filled: Path) -> None:
+    missing = run("feedback", "m99", "used")
+    assert missing.exit_code == 4 and "no message 'm99'" in missing.stderr
+    wrong = run("feedback", "m1", "good")
+    assert wrong.exit_code == 2 and "helpful, used, wrong, outdated" in wrong.stderr
+
+
 def test_pinning_what_is_not_there_names_it_and_pins_the_others(run: Run, filled: Path) -> None:
     result = run("pin", "m99", "m1")
     assert (result.exit_code, result.stdout) == (4, "m1 pinned\n")

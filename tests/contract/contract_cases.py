@@ -181,6 +181,11 @@ CASES: Sequence[Case] = (
     case("importance", r.ImportanceRequest("harbour-1")),
     case("unpin", r.UnpinRequest("harbour-1")),
     case("recalled", r.RecalledRequest(["m1", "m2"])),
+    case("feedback", r.FeedbackRequest("harbour-1", "helpful")),
+    case("feedback on nothing", r.FeedbackRequest("m9999", "used")),
+    case("feedback taken back", r.WithdrawFeedbackRequest("harbour-1", "helpful")),
+    case("no feedback to take back", r.WithdrawFeedbackRequest("harbour-1", "used")),
+    case("feedback of no kind", r.FeedbackRequest("harbour-1", "good")),  # type: ignore[arg-type]
     # overview
     case("counts", r.CountsRequest()),
     case("counts of a user", r.CountsRequest("nobody")),

@@ -30,7 +30,7 @@ READER = {
     "memory_people",
     "memory_status",
 }
-WRITER = {"memory_add", "memory_forget"}
+WRITER = {"memory_add", "memory_feedback", "memory_forget"}
 TOOLS = READER | WRITER
 
 T = TypeVar("T")

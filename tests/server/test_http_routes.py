@@ -137,6 +137,25 @@ def test_a_message_is_stored_read_pinned_and_edited(client: TestClient) -> None:
     assert edited["id"] == first["id"] and edited["timestamp"] == first["timestamp"]
 
 
+def test_feedback_moves_the_importance_of_a_message(client: TestClient) -> None:
+    id = said(client, "the key hangs by the door", session_id="house")["id"]
+    before = client.get(f"/v1/messages/{id}/importance").json()
+    answer = client.post("/v1/feedback", json={"message_id": id, "kind": "outdated"}).json()
+    assert answer["score"] < before["score"] and answer["parts"]["feedback"] < 0
+    assert (answer["feedback"], answer["judgement"]) == ({"outdated": 1}, "outdated")
+    assert client.get(f"/v1/messages/{id}/importance").json()["judgement"] == "outdated"
+    assert client.post("/v1/feedback", json={"message_id": "m99", "kind": "used"}).status_code == 404
+    for wrong in ({"message_id": id, "kind": "good"}, {"message_id": id}, {"kind": "used"}):
+        assert client.post("/v1/feedback", json=wrong).status_code == 422
+    scraped = client.get("/metrics").text
+    assert (
+        "appliance_recall_consistency_ratio 0.0\n" in scraped and 'appliance_feedback_total{kind="outdated"}' in scraped
+    )
+    assert client.delete(f"/v1/feedback/{id}/outdated").json() == before
+    assert client.delete(f"/v1/feedback/{id}/outdated").status_code == 404
+    assert client.delete(f"/v1/feedback/{id}/good").status_code == 422
+
+
 def test_a_message_goes_to_a_named_session_or_to_a_new_one(client: TestClient) -> None:
     one, two = said(client, "one", session_id="house"), said(client, "two", session_id="house")
     assert one["session_id"] == two["session_id"]

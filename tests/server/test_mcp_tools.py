@@ -52,7 +52,7 @@ def test_ten_tools_say_what_they_do_and_what_they_may_change(memory: Appliance) 
             assert hints is not None and hints.open_world_hint is False
             assert hints.read_only_hint is (name in READER - {"memory_facts", "memory_people"})
             assert hints.destructive_hint is (name == "memory_forget")
-            assert hints.idempotent_hint is (name not in ("memory_add", "memory_people"))
+            assert hints.idempotent_hint is (name not in ("memory_add", "memory_feedback", "memory_people"))
             for argument in tool.input_schema["properties"].values():
                 assert argument["type"] in ("string", "integer", "number", "boolean", "array")
         assert len(repr([tool.model_dump() for tool in listed.tools])) < 30_000

@@ -42,6 +42,17 @@ def test_memory_of_an_earlier_conversation_reaches_the_model(home: Path) -> None
         ]
 
 
+def test_a_memory_that_an_answer_cites_counts_as_used(home: Path) -> None:
+    with (
+        model(lambda body: "Lutz [m1]." if told(body) else "A fine name.") as tiny,
+        proxy(home, tiny.base_url) as there,
+    ):
+        there.chat(("user", "My otter is called Lutz."))
+        there.memory.embed_pending()
+        there.chat(("user", "What is my otter called?"))
+        assert there.memory.pins.importance("m1").feedback == {"used": 1}
+
+
 def test_it_is_there_after_the_memory_was_closed_and_opened(home: Path) -> None:
     with model(quoting) as tiny:
         with proxy(home, tiny.base_url) as there:

@@ -22,6 +22,7 @@ from appliance_tui.budget_shares import BUDGET_STEPS, PRESETS, adjust_share, nex
 from appliance_tui.context_changes import GONE_REASON, ContextChange, compare_contexts
 from appliance_tui.screens import context as context_module
 from appliance_tui.screens.context import ContextScreen
+from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.screens.session_picker import SessionPickerScreen
 from appliance_tui.widgets import layers
 from appliance_tui.widgets.prompt_view import LAYER_BY_HEADING, PromptView, prompt_lines, wrap_line
@@ -105,6 +106,29 @@ def test_looking_counts_nothing_as_recalled(memory: Appliance, talk: str) -> Non
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         assert id in (await say(pilot, "Lisbon")).text
         assert memory.pins.importance(id).times == 0
+
+    run(memory, body)
+
+
+@pytest.mark.slow
+def test_a_memory_is_said_to_be_wrong(memory: Appliance, talk: str) -> None:
+    async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
+        await say(pilot, "Who needs a desk for the flat in Lisbon?")
+        await pilot.press("escape", "home", "v")
+        assert isinstance(pilot.app.screen, ContextScreen)  # a layer is no memory
+        places = [isinstance(row, layers.LayerEntry) and row.layer == "retrieved" for row in rows(screen).items]
+        await pilot.press(*["down"] * places.index(True))
+        chosen = rows(screen).chosen
+        assert isinstance(chosen, layers.LayerEntry)
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(pilot.app.screen, PickerScreen))
+        await pilot.press(*"wrong", "enter")
+        await until(pilot, lambda: memory.pins.importance(chosen.item.message_id).feedback == {"wrong": 1})
+        await until(pilot, lambda: isinstance(pilot.app.screen, ContextScreen))
+        await until(pilot, lambda: "judged wrong" in screen._shown_context.text)
+        await pilot.press("u")
+        await until(pilot, lambda: memory.pins.importance(chosen.item.message_id).feedback == {})
+        await until(pilot, lambda: "judged wrong" not in screen._shown_context.text)
 
     run(memory, body)
 

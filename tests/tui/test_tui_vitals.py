@@ -18,7 +18,7 @@ from appliance import Appliance
 from appliance.types import Activity
 from appliance_models import HashEmbedder
 from appliance_tui.app import ApplianceApp
-from appliance_tui.screens.status import StatusScreen, _month_lines
+from appliance_tui.screens.status import StatusScreen, _month_lines, _worth_lines
 from appliance_tui.widgets import charts
 from appliance_tui.widgets.charts import Chart, PlotSpec, format_compact, render_plot
 from tests.homes import copied
@@ -112,7 +112,13 @@ def test_the_age_of_the_latest_backup_is_shown(filled: Path, tmp_path: Path) -> 
 def test_the_same_stands_in_tables(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
+            assert "no feedback yet" in said(app, "#vitals-status")
+            app.memory_worker.memory().feedback("m1", "outdated")
+            await pilot.press("r")
+            await until(pilot, lambda: "consistency" in said(app, "#vitals-worth"))  # one month: numbers
+            assert "no feedback yet" not in said(app, "#vitals-status")
             await pilot.press("t")
+            await until(pilot, lambda: "outdated 1, usefulness 0%, consistency 0%" in said(app, "#vitals-table"))
             table = said(app, "#vitals-table")
             for words in ("messages", "41", "2026-03", "native", "database", "search", "p95", "vectors"):
                 assert words in table, words
@@ -121,6 +127,18 @@ def test_the_same_stands_in_tables(filled: Path) -> None:
             assert app.screen.query_one("#vitals-plots").display
 
     run(body())
+
+
+def test_usefulness_and_consistency_are_lines_with_gaps_where_nothing_is_known() -> None:
+    known = {"recalled": 8, "feedback": {"used": 2}, "usefulness": 0.25, "consistency": 1.0}
+    unknown = {"recalled": 3, "feedback": {}, "usefulness": None, "consistency": None}
+    months = {"2025-12": known, "2026-01": unknown, "2026-02": known | {"usefulness": None}}
+    lines, ticks = _worth_lines(months)
+    first = ticks[0][0]
+    assert lines == {"usefulness": [(first, 25)], "consistency": [(first, 100), (first + 2, 100)]}
+    assert [label for _, label in ticks] == list(months)
+    assert ticks[-1][0] == first + 2
+    assert _worth_lines({}) == ({"usefulness": [], "consistency": []}, [])
 
 
 def test_months_are_summed_by_a_key(filled: Path) -> None:

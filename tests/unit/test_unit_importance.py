@@ -106,7 +106,7 @@ def test_the_parts_add_up_to_a_score_between_0_and_1(
     assert 0 <= words <= 1
     known = stored.combine(words, pinned, times, NOW - age if times else None, NOW)
     explained = importance.explain(message, known, NOW)
-    assert list(explained) == [*importance.COMPONENTS, "recalled", "pinned"]
+    assert list(explained) == [*importance.COMPONENTS, "recalled", "feedback", "pinned"]
     assert all(part >= 0 for part in explained.values())
     assert sum(explained.values()) == pytest.approx(known.importance)
     assert 0 <= known.importance <= 1

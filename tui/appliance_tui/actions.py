@@ -85,7 +85,12 @@ ACTIONS: tuple[Action, ...] = (
         "app.watch_found", "f8", "watch_found", "Import all", "Import all that was found on this machine, and watch it."
     ),
     Action(
-        "app.undo", "u", "undo", "Undo", "Take back your last pin, fact or decision about one, title or tag.", False
+        "app.undo",
+        "u",
+        "undo",
+        "Undo",
+        "Take back your last pin, fact or decision about one, title, tag or feedback.",
+        False,
     ),
     Action("app.calendar", "ctrl+y", "calendar", "Calendar", "The days of a year; pick one and read it.", False),
     Action("app.forget", "f12", "forget", "Forget", "Erase by words, title, person, time or file."),
@@ -232,6 +237,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("context.preset", "t", "preset", "Preset", "Use the shares of the next preset."),
     Action("context.reset", "0", "reset", "Reset", "Restore the shares of the preset.", False),
     Action("context.session", "s", "session", "Conversation", "Choose the current conversation."),
+    Action("context.feedback", "v", "feedback", "Worth", "Say what the selected memory was worth.", False),
     Action("context.copy", "y", "copy", "Copy", "Copy the whole prompt."),
     Action("present.leave", "escape", "leave", "Cancel", "Close without choosing."),
     Action("present.choose", "enter", "choose", "Choose", "Choose the selected conversation."),

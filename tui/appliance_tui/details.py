@@ -155,6 +155,7 @@ IMPORTANCE_LABELS = {
     "unresolved": "open questions",
     "tools": "code, tools",
     "recalled": "recalled",
+    "feedback": "feedback",
     "pinned": "pinned",
 }
 """The parts of an importance in words."""
@@ -177,7 +178,9 @@ def message_parts(message: Message, importance: Importance) -> Iterator[DetailPa
         yield DetailPart(Content.styled("A pinned message has 1.00: its pin adds what the others lack.", MUTED))
     times = f"recalled {pluralize(importance.times, 'time')}" if importance.times else "never recalled"
     last = f", last {minute(importance.last_at)}" if importance.last_at else ""
-    yield DetailPart(Content.assemble((f"\n{times}{last}", MUTED)))
+    given = "".join(f" · {kind} ({count})" for kind, count in importance.feedback.items())
+    holds = f", counts as {importance.judgement}" if importance.judgement else ""
+    yield DetailPart(Content.assemble((f"\n{times}{last}{given}{holds}", MUTED)))
 
 
 def evidence_parts(fact: Fact, messages: Messages, prefix: str = "") -> Iterator[DetailPart]:

@@ -18,7 +18,7 @@ from appliance_tui.widgets.display_text import one_line, pluralize
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import FactDecision, SessionInfo
+    from appliance.types import FactDecision, FeedbackKind, SessionInfo
 
 MAX_CHANGES = 100
 """Changes that can be taken back, the latest ones."""
@@ -253,3 +253,17 @@ def add_fact(memory: Appliance, text: str, user: str | None) -> Change:
         added = memory.facts.add_undoably(text, user_id=user)
     lines = [f"{fact.id} {state_label(fact.state)}: {one_line(fact.text)}" for fact in added.facts]
     return Change("\n".join(lines), f"No longer added: {one_line(text)}", lambda memory: memory.facts.undo(added.undo))
+
+
+def give_feedback(memory: Appliance, id: str, kind: FeedbackKind) -> Change:
+    """Say what a message was worth. What others say of it meanwhile stays when it is taken back.
+
+    Raises:
+        ApplianceError: as the memory says.
+    """
+    importance = memory.feedback(id, kind)
+    return Change(
+        f"{id} counts as {kind}: importance {importance.score:.2f}.",
+        f"{id} no longer counts as {kind}.",
+        lambda memory: memory.pins.withdraw_feedback(id, kind),
+    )

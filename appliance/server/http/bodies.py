@@ -22,7 +22,7 @@ from pydantic import (
 
 from appliance import timestamps
 from appliance.errors import UsageError
-from appliance.types import Contained, FactKind, HitOrder, LayerName, Level, Mode, Role, StorageScope
+from appliance.types import Contained, FactKind, FeedbackKind, HitOrder, LayerName, Level, Mode, Role, StorageScope
 from appliance.types.vocabulary import MAX_TAG_CHARACTERS
 
 MAX_TTL_SECONDS = 100 * 366 * 24 * 60 * 60
@@ -260,6 +260,15 @@ class NewMessageBody(MessageBody, ScopedBody):
     session_id: Name | None = Field(
         None, description="An id, an external id, or a name for a new session; by default a new session."
     )
+
+
+class FeedbackBody(RequestBody):
+    """What a recalled message was worth."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"message_id": "m345", "kind": "helpful"}]})
+
+    message_id: Annotated[str, Field(min_length=1)] = Field(description="A message, by id or external id.")
+    kind: FeedbackKind = Field(description="helpful, used (an answer rests on it), wrong or outdated.")
 
 
 class WindowOptionsBody(RequestBody):

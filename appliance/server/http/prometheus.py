@@ -59,6 +59,21 @@ COUNTERS: Sequence[tuple[str, str, Sequence[tuple[Mapping[str, str], CounterName
         (({"how": "deleted"}, "sessions_deleted"), ({"how": "forgotten"}, "sessions_forgotten")),
     ),
     (
+        "appliance_messages_recalled",
+        "Messages given to an assistant in a context, or opened by their id",
+        (({}, "messages_recalled"),),
+    ),
+    (
+        "appliance_feedback",
+        "Feedback on recalled messages, by kind",
+        (
+            ({"kind": "helpful"}, "feedback_helpful"),
+            ({"kind": "used"}, "feedback_used"),
+            ({"kind": "wrong"}, "feedback_wrong"),
+            ({"kind": "outdated"}, "feedback_outdated"),
+        ),
+    ),
+    (
         "appliance_failures",
         "Queries that ended in an error, invalid ones included",
         (({"of": "search"}, "searches_failed"), ({"of": "context"}, "contexts_failed")),
@@ -72,6 +87,12 @@ COUNTERS: Sequence[tuple[str, str, Sequence[tuple[Mapping[str, str], CounterName
     ("appliance_embedding_api_tokens", "Tokens that an embedding API has counted", (({}, "api_tokens"),)),
 )
 """Each counter's name, description and samples by label."""
+
+WORTH_SHARES: Mapping[str, str] = {
+    "usefulness": "Share of recalled memories that were helpful or used",
+    "consistency": "Share of feedback that calls a memory neither wrong nor outdated",
+}
+"""The shares of a status's ``recall``; without feedback there is no sample."""
 
 
 class MemoryCollector(Collector):
@@ -158,6 +179,12 @@ def _size_metrics(status: Mapping[str, Any]) -> Iterator[Metric]:
     yield lag
     yield _gauge("appliance_queue", "Pending work", "of", queues)
     yield _gauge("appliance_files", "Files of watched folders", "state", _integer_values(status["files"]))
+    recall = status["recall"]
+    for name, documentation in WORTH_SHARES.items():
+        share = GaugeMetricFamily(f"appliance_recall_{name}_ratio", f"{documentation}, in {recall['days']} days")
+        if (value := recall[name]) is not None:
+            share.add_metric([], value)
+        yield share
     health = GaugeMetricFamily("appliance_healthy", "1 while the health is ok, or chunks are pending")
     health.add_metric([], float(status["health"] == "ok" or bool(counts["pending"])))
     yield health

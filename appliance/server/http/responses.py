@@ -426,6 +426,7 @@ class StatusAnswer:
     facts: Mapping[str, Any]
     latency: Mapping[str, Any]
     queues: Mapping[str, Any]
+    recall: Mapping[str, Any]
     memory: Mapping[str, int] | None
     apparent_bytes: Mapping[str, int]
     backup: Mapping[str, str] | None
@@ -472,6 +473,7 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
                 "facts",
                 "latency",
                 "queues",
+                "recall",
                 "memory",
                 "apparent_bytes",
                 "backup",

@@ -169,6 +169,11 @@ def render_add(result: results.AddResult) -> str:
     )
 
 
+def render_feedback(result: results.FeedbackResult) -> str:
+    lines = ", ".join(f"{line.id} (importance {line.importance:.2f})" for line in result.messages)
+    return f"Noted as {result.kind}: {lines}."
+
+
 def render_sessions(result: results.SessionsResult) -> str:
     if not result.sessions:
         return _join(["No such session.", _more_text(result.next)])
@@ -293,6 +298,7 @@ RENDERERS: dict[type, Callable[[Any], str]] = {
     results.GetResult: render_get,
     results.ContextResult: render_context,
     results.AddResult: render_add,
+    results.FeedbackResult: render_feedback,
     results.SessionsResult: render_sessions,
     results.OverviewResult: render_overview,
     results.FactsResult: render_facts,

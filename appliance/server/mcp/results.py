@@ -112,6 +112,18 @@ class AddResult(ToolResult, frozen=True):
     pinned: bool = False
 
 
+class FeedbackLine(ToolResult, frozen=True):
+    """A message, and its importance from now on, 0 to 1."""
+
+    id: str
+    importance: float
+
+
+class FeedbackResult(ToolResult, frozen=True):
+    kind: str
+    messages: list[FeedbackLine]
+
+
 class SessionsResult(ToolResult, frozen=True):
     sessions: list[SessionLine]
     summary: str = ""

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from appliance.errors import UsageError
 from appliance.runtime.decoding import convert
-from appliance.types import Contained, StatisticsUnit
+from appliance.types import Contained, FeedbackKind, StatisticsUnit
 
 MAX_QUERY_CHARACTERS = 2_000
 """Characters of a query; anything longer is a document."""
@@ -120,6 +120,14 @@ class AddArguments(ToolArguments, frozen=True):
         Meta(max_length=300, description="A session id, or any name for this conversation; else one is kept for it."),
     ] = ""
     pin: Annotated[bool, Meta(description="Count as important for ever.")] = False
+
+
+class FeedbackArguments(ToolArguments, frozen=True):
+    ids: Annotated[list[Id], Meta(min_length=1, max_length=MAX_IDS, description="Message ids, such as m12.")]
+    kind: Annotated[
+        FeedbackKind,
+        Meta(description="helpful; used: your answer rests on it; wrong: not true; outdated: true no longer."),
+    ]
 
 
 class SessionsArguments(ToolArguments, frozen=True):

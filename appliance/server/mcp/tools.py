@@ -1,4 +1,4 @@
-"""The eleven tools: names, descriptions for models, permissions and handlers."""
+"""The twelve tools: names, descriptions for models, permissions and handlers."""
 
 from __future__ import annotations
 
@@ -115,6 +115,18 @@ ADD = ToolSpec(
     is_idempotent=False,
 )
 
+FEEDBACK = ToolSpec(
+    "memory_feedback",
+    "Say what memories were worth",
+    "Say what recalled messages were worth, by their ids (m12): used when your answer rests on them, helpful, wrong or"
+    " outdated when the person says so. Moves what is recalled later; nothing is hidden or erased.",
+    schemas.FeedbackArguments,
+    results.FeedbackResult,
+    write_tools.feedback,
+    writes=True,
+    is_idempotent=False,
+)
+
 SESSIONS = ToolSpec(
     "memory_sessions",
     "List conversations",
@@ -204,9 +216,9 @@ STATUS = ToolSpec(
     read_tools.status,
 )
 
-TOOLS = {
-    tool.name: tool for tool in (SEARCH, CONTEXT, GET, TIMELINE, OVERVIEW, ADD, SESSIONS, FACTS, PEOPLE, FORGET, STATUS)
-}
+_ALL = (SEARCH, CONTEXT, GET, TIMELINE, OVERVIEW, ADD, FEEDBACK, SESSIONS, FACTS, PEOPLE, FORGET, STATUS)
+
+TOOLS = {tool.name: tool for tool in _ALL}
 
 
 def allowed(grant: Grant) -> dict[str, ToolSpec]:

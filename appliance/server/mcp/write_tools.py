@@ -1,4 +1,4 @@
-"""The tools that change the memory: adding a turn, changing a fact, forgetting in two steps."""
+"""The tools that change the memory: adding a turn, feedback, changing a fact, forgetting in two steps."""
 
 from __future__ import annotations
 
@@ -37,6 +37,18 @@ def add(access: McpAccess, arguments: schemas.AddArguments) -> results.AddResult
         message = access.memory.pin(message.id)
     return results.AddResult(
         id=message.id, session=session.id, role=message.role, characters=len(message.text), pinned=message.pinned
+    )
+
+
+def feedback(access: McpAccess, arguments: schemas.FeedbackArguments) -> results.FeedbackResult:
+    """Say what messages were worth. If one of them can't be read, nothing is noted."""
+    found = [access.message_with_session(id)[0].id for id in dict.fromkeys(arguments.ids)]
+    return results.FeedbackResult(
+        kind=arguments.kind,
+        messages=[
+            results.FeedbackLine(id=id, importance=round(access.memory.feedback(id, arguments.kind).score, 4))
+            for id in found
+        ],
     )
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -19,7 +19,9 @@ from textual.widgets import Input, Static
 from appliance_tui.budget_shares import PRESETS, SHARE_STEP, Shares, adjust_share, next_budget, preset_shares
 from appliance_tui.context_changes import ContextChange, compare_contexts
 from appliance_tui.frame import FrameScreen
+from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.screens.session_picker import SessionChoice
+from appliance_tui.undo import give_feedback
 from appliance_tui.widgets.display_text import one_line, pluralize
 from appliance_tui.widgets.layers import (
     NO_CHANGE,
@@ -41,7 +43,7 @@ from appliance_tui.workers import MemoryChanged, SerialWorker, begin, show_error
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import Context, Message
+    from appliance.types import Context, FeedbackKind, Message
 
 TYPING_PAUSE_SECONDS = 0.05
 """Seconds without a key before the context is built."""
@@ -60,6 +62,14 @@ MAX_EXAMPLE_CHARACTERS = 48
 
 MAX_EXAMPLE_SESSIONS = 20
 """The latest conversations in which a title is looked for."""
+
+FEEDBACK_OPTIONS = (
+    PickerOption("helpful", "it helps to answer"),
+    PickerOption("used", "an answer rests on it"),
+    PickerOption("wrong", "it is not true"),
+    PickerOption("outdated", "it is no longer true"),
+)
+"""What a memory can be worth."""
 
 LAYER_MEANINGS = {
     "profile": "what the memory knows about you",
@@ -148,7 +158,7 @@ class ContextScreen(FrameScreen):
             self._schedule_build()
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
-        if message.kind in ("embedded", "ingested", "forgotten", "deleted", "summarised"):
+        if message.kind in ("embedded", "ingested", "forgotten", "deleted", "summarised", "undone"):
             self._schedule_build(CHANGE_PAUSE_SECONDS)
 
     def _schedule_build(self, pause: float = TYPING_PAUSE_SECONDS) -> None:
@@ -331,6 +341,26 @@ class ContextScreen(FrameScreen):
                 self.options = replace(self.options, session=chosen.id, title=chosen.title if chosen.id else "")
 
         self.app.push_screen(SessionPickerScreen(), choose)
+
+    def action_feedback(self) -> None:
+        """Say what the selected memory was worth: contexts then prefer it, or give it less room."""
+        match self._rows.chosen:
+            case LayerEntry("retrieved", item):
+                self.app.push_screen(
+                    PickerScreen("What is this memory worth?", FEEDBACK_OPTIONS),
+                    partial(self._take_feedback, item.message_id),
+                )
+            case _:
+                self.notify("Select one of the retrieved memories first.", timeout=3)
+
+    def _take_feedback(self, id: str, chosen: PickerOption | None) -> None:
+        if chosen is not None:
+            begin(self, partial(self._give_feedback, id, cast("FeedbackKind", chosen.name)), "feedback")
+
+    async def _give_feedback(self, id: str, kind: FeedbackKind) -> None:
+        with self.appliance.report_errors():
+            await self.appliance.make_change(partial(give_feedback, id=id, kind=kind))
+            self._schedule_build()
 
     def action_copy(self) -> None:
         """Copy the whole prompt, without the screen's line breaks."""

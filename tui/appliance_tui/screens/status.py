@@ -56,6 +56,9 @@ STORED_LABELS = {
 }
 """The counts of a status, in the words of the other screens; they also count conversations of tools alone."""
 
+WORTH_SHARES = ("usefulness", "consistency")
+"""The shares of recalled memories that were of use, and of feedback that calls none wrong or outdated."""
+
 PERCENTILES = ("p50", "p95", "p99")
 LATENCY_LABELS = {
     "search": ("Search, ms", "no searches yet"),
@@ -87,13 +90,14 @@ class StatusScreen(FrameScreen):
         self._latency_charts = {
             step: Chart(f"vitals-{step}", title, empty) for step, (title, empty) in LATENCY_LABELS.items()
         }
+        self._worth_chart = Chart("vitals-worth", "Worth of recalled memories by month, %", "no feedback yet")
         self._queue_chart = Chart("vitals-queues", "Queues", "all queues are empty")
         self._disk_chart = BarChart("vitals-disk", "Disk usage", "nothing stored yet")
         self._count_chart = BarChart("vitals-counts", STORED, "nothing stored yet")
         yield self._status_text
         with VerticalScroll(id="vitals"):
             with Container(id="vitals-plots"):
-                yield from (self._month_chart, self._source_chart, *self._latency_charts.values())
+                yield from (self._month_chart, self._source_chart, *self._latency_charts.values(), self._worth_chart)
                 yield from (self._queue_chart, self._disk_chart, self._count_chart)
             yield self._table
 
@@ -166,6 +170,7 @@ class StatusScreen(FrameScreen):
             calls = status["latency"].get(step, {}).get("calls", 0)
             chart.title = f"{LATENCY_LABELS[step][0]} · {pluralize(calls, 'call')}"
             chart.show(self._latency_lines(step), ticks)
+        self._worth_chart.show(*_worth_lines(status["recall"]["months"]))
         self._queue_chart.show(self._queue_lines(), ticks)
         disk = sorted(status["disk_bytes"].items(), key=lambda item: -item[1])
         self._disk_chart.border_title = f"Disk usage (apparent size {_apparent_size(status)})"
@@ -175,7 +180,7 @@ class StatusScreen(FrameScreen):
 
     def _collapse_idle(self) -> list[Content]:
         """Hide the charts over time that have nothing to show, and name them on a line."""
-        charts = (*self._latency_charts.values(), self._queue_chart)
+        charts = (*self._latency_charts.values(), self._worth_chart, self._queue_chart)
         for chart in charts:
             chart.display = not chart.is_empty
         idle = [chart.empty for chart in charts if chart.is_empty]
@@ -221,6 +226,7 @@ class StatusScreen(FrameScreen):
                 ],
             ),
             ("Latency, milliseconds", latency),
+            ("Recalled memories", _recall_rows(status["recall"])),
             ("Queues", [(label, f"{status['queues'].get(name, 0):,}") for name, label in QUEUE_LABELS.items()]),
         )
         lines: list[Content] = []
@@ -276,6 +282,38 @@ def _stored_counts(status: dict[str, Any]) -> list[tuple[str, float, str]]:
     return [(label, counts[name], f"{counts[name]:,}") for name, label in STORED_LABELS.items()]
 
 
+def _recall_rows(recall: dict[str, Any]) -> list[tuple[str, str]]:
+    """How much was recalled, and what it was worth, in all and by month."""
+    if not recall["messages"] and not recall["months"]:
+        return []
+    return [
+        ("recalled", f"{pluralize(recall['messages'], 'message')}, {pluralize(recall['times'], 'time')}"),
+        *((kind, f"{count:,}") for kind, count in recall["feedback"].items() if count),
+        *((month, _worth_text(worth)) for month, worth in recall["months"].items()),
+    ]
+
+
+def _worth_text(worth: dict[str, Any]) -> str:
+    """What the recalls of a month were worth, in a line."""
+    counts = {"recalled": worth["recalled"], **worth["feedback"]}
+    shares = [f"{name} {worth[name]:.0%}" for name in WORTH_SHARES if worth[name] is not None]
+    return ", ".join([*(f"{name} {count:,}" for name, count in counts.items()), *shares])
+
+
+def _worth_lines(months: dict[str, Any]) -> tuple[LineSeries, list[tuple[float, str]]]:
+    """The usefulness and the consistency of each month in percent, and the ticks of the months."""
+    numbers = {month: _month_number(month) for month in months}
+    lines = {
+        name: [
+            (float(number), 100 * months[month][name])
+            for month, number in numbers.items()
+            if months[month][name] is not None
+        ]
+        for name in WORTH_SHARES
+    }
+    return lines, [(float(number), month) for month, number in numbers.items()]
+
+
 def _messages_by_source(activity: Sequence[Activity]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for entry in activity:
@@ -295,12 +333,13 @@ def _month_lines(activity: Sequence[Activity], cumulative: bool) -> tuple[LineSe
     dated = [entry for entry in activity if entry.month]
     if not dated:
         return {}, []
-    first, last = min(map(_month_number, dated)), max(map(_month_number, dated))
+    numbers = [_month_number(entry.month) for entry in dated]
+    first, last = min(numbers), max(numbers)
     top_sources = [name for name, _ in _messages_by_source(dated).most_common(MAX_SOURCE_LINES)]
     counts: dict[str, list[int]] = {}
     for entry in dated:
         name = entry.source if entry.source in top_sources else "others"
-        counts.setdefault(name, [0] * (last - first + 1))[_month_number(entry) - first] += entry.messages
+        counts.setdefault(name, [0] * (last - first + 1))[_month_number(entry.month) - first] += entry.messages
     lines = {name: _own_months(counts[name], first, cumulative) for name in [*top_sources, "others"] if name in counts}
     ticks = [(float(month), f"{month // 12:04}-{month % 12 + 1:02}") for month in range(first, last + 1)]
     return lines, ticks
@@ -315,6 +354,6 @@ def _own_months(counts: Sequence[int], first: int, cumulative: bool) -> list[tup
     return [(float(first + place), float(values[place])) for place in range(start, min(stop, len(counts)))]
 
 
-def _month_number(activity: Activity) -> int:
-    year, month = activity.month.split("-")
+def _month_number(text: str) -> int:
+    year, month = text.split("-")
     return int(year) * 12 + int(month) - 1

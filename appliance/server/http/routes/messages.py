@@ -1,4 +1,4 @@
-"""/v1/messages: a message stored, read and pinned; its variants and its importance."""
+"""/v1/messages: a message stored, read and pinned; its variants and its importance. /v1/feedback: what it was worth."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from appliance.errors import NotFound
 from appliance.resources import Session
 from appliance.server.access.policy import PRIVATE_PREFIX
 from appliance.server.http import idempotency
-from appliance.server.http.bodies import MessageBody, NewMessageBody
+from appliance.server.http.bodies import FeedbackBody, MessageBody, NewMessageBody
 from appliance.server.http.caller import HttpCaller, Reader, Writer
 from appliance.server.http.idempotency import key_reused_error
 from appliance.server.http.problems import usage_error_as_conflict
 from appliance.server.http.routes.base import CREATED, json_response, make_router, problem_responses
 from appliance.store.sessions import key_of
-from appliance.types import Importance, Message
+from appliance.types import FeedbackKind, Importance, Message
 
 router = make_router("messages")
 
@@ -67,6 +67,18 @@ def unpin(caller: Writer, id: Id) -> Response:
     """Unpin a message."""
     with usage_error_as_conflict():
         return json_response(caller.memory.unpin(caller.message(id).id))
+
+
+@router.post("/v1/feedback", response_model=Importance, responses=problem_responses(404, 409))
+def give(caller: Writer, body: FeedbackBody) -> Response:
+    """Say what a recalled message was worth. Answers with its importance from now on."""
+    return json_response(caller.memory.feedback(caller.message(body.message_id).id, body.kind))
+
+
+@router.delete("/v1/feedback/{id}/{kind}", response_model=Importance, responses=problem_responses(404, 409))
+def withdraw(caller: Writer, id: Id, kind: FeedbackKind) -> Response:
+    """Take back the latest feedback of a kind. Answers with the importance of the message from now on."""
+    return json_response(caller.memory.pins.withdraw_feedback(caller.message(id).id, kind))
 
 
 # --- writes with a key ----------------------------------------------------------------------------------
