@@ -139,7 +139,7 @@ class SearchSettings(Section, frozen=True):
     profile: str = "evidence"
     """The weights of the ranking: evidence, balanced, items, or one of your own."""
     without: tuple[str, ...] = ()
-    """Legs that never run (dense, own, window, quoted, title, time); in the environment separated like a PATH."""
+    """Legs that never run (dense, own, window, quoted, title, time, file); in the environment separated like a PATH."""
     per_session: Annotated[int, Meta(ge=0)] = 0
     """Most hits from one session; 0 sets no limit."""
 

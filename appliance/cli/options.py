@@ -91,6 +91,17 @@ Has = Annotated[
     ),
 ]  # fmt: skip
 Tag = Annotated[list[str] | None, option("--tag", "TAG", "Only conversations with this tag (repeatable).")]
+Tools = Annotated[
+    list[str] | None, option("--tool", "NAME", "Only messages about a call of this tool, as bash (repeatable).")
+]
+Files = Annotated[
+    list[str] | None,
+    option("--file", "NAME", "Only messages about this file, by its name or the end of its path (repeatable)."),
+]
+Entities = Annotated[
+    list[str] | None, option("--entity", "NAME", "Only messages that name this person, place or product (repeatable).")
+]
+Topics = Annotated[list[str] | None, option("--topic", "WORDS", "Only conversations about this topic (repeatable).")]
 DryRun = Annotated[bool, flag("--dry-run", "Show what would be removed; change nothing.")]
 
 

@@ -47,7 +47,8 @@ def search(
     ] = "hybrid",
     profile: options.Profile = None,
     without: Annotated[
-        list[str] | None, option("--without", "LEG", "Skip dense, own, window, quoted, title or time (repeatable).")
+        list[str] | None,
+        option("--without", "LEG", "Skip dense, own, window, quoted, title, time or file (repeatable)."),
     ] = None,
     per_session: Annotated[
         int | None, option("--per-session", "N", "Most hits from one session; 0 for any number.", min=0)
@@ -63,6 +64,10 @@ def search(
     ] = None,
     has: options.Has = None,
     tag: options.Tag = None,
+    tool: options.Tools = None,
+    file: options.Files = None,
+    entity: options.Entities = None,
+    topic: options.Topics = None,
     since: options.Since = None,
     until: options.Until = None,
     as_of: Annotated[str | None, option("--as-of", "WHEN", "Search as if it were this date or time.")] = None,
@@ -82,8 +87,9 @@ def search(
 ) -> None:
     """Find the messages that best answer a question. Text in quotation marks is matched exactly.
 
-    The query may hold filters: author:ana, with:ben, source:slack, role:tool, has:image, tag:trip, since:2024-03,
-    until:2024, user:ana. With filters alone, all messages that pass them are listed, the newest first.
+    The query may hold filters: author:ana, with:ben, source:slack, role:tool, has:image, tag:trip, file:plan.md,
+    tool:bash, entity:Lisbon, topic:budget, since:2024-03, until:2024, user:ana. With filters alone, all messages that
+    pass them are listed, the newest first.
 
     A hit with ×5 stands for five messages that say the same. --all, --sort time, --csv and filters alone list each.
 
@@ -101,6 +107,8 @@ def search(
       appliance search "the trip" --with p3
       appliance search "the old flat" --include-archived
       appliance search "the floor plan" --has file --tag house
+      appliance search "what did I change in endpoints.py"
+      appliance search "file:endpoints.py tool:bash tests"
       appliance search ubuntu --all --csv > ubuntu.csv
       appliance search deadline --sort time --offset 20 -C 2
       appliance search "who plays the cello" --min-score 0.5
@@ -118,7 +126,8 @@ def search(
         query,
         SearchFilters(
             user, tuple(source or ()), tuple(author or ()), tuple(participants or ()), tuple(role or ()),
-            tuple(has or ()), tuple(tag or ()), since, until,
+            tuple(has or ()), tuple(tag or ()), since, until, tuple(tool or ()), tuple(file or ()),
+            tuple(entity or ()), tuple(topic or ()),
         ),
         NO_CURSOR,
     )  # fmt: skip

@@ -1,14 +1,15 @@
-"""Shortens texts to a token budget by selecting whole sentences, and avoids counting texts that can't fit."""
+"""Shortens texts to a token budget by selecting units of their content, and avoids counting texts that can't fit."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from appliance.context.content import ContentUnit, content_units
+from appliance.context.stack_traces import OUTER_ERROR_WEIGHT
 from appliance.store.lexical import stem
-from appliance.types import UNVERIFIED
 
 CountTokens = Callable[[str], int]
 
@@ -22,15 +23,16 @@ need not be counted."""
 MAX_MISSES = 100
 """After so many sentences that don't fit, the rest of a very long text is not tried."""
 
-ELISION = "[…] "
+ELISION, LINE_ELISION = "[…] ", "[…]\n"
+"""Stand for sentences and for lines that are left out."""
 
-_PIECE = re.compile(rf"(?m:^){UNVERIFIED}:[^\n]*\s*" r"|[^\n.!?。！？]*(?:[.!?。！？]+[\"'»”)\]]*|\n|$)\s*")
+_CLAUSE_END = re.compile(r"[,;:)\]}]\s+")
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceExtract:
-    """The selected sentences of a text, and their number of tokens."""
+class TextExtract:
+    """The selected units of a text, and their number of tokens."""
 
     text: str
     tokens: int
@@ -41,37 +43,83 @@ def fits(text: str, max_tokens: int, count: CountTokens) -> bool:
     return len(text) <= MAX_CHARACTERS_PER_TOKEN * max_tokens and count(text) <= max_tokens
 
 
-def shorten(text: str, words: Sequence[str], max_tokens: int, count: CountTokens) -> SentenceExtract | None:
-    """Select the sentences of a text that share most words with ``words``, within ``max_tokens`` tokens.
+def shorten(text: str, words: Sequence[str], max_tokens: int, count: CountTokens) -> TextExtract | None:
+    """Select the units of a text that say most and share most words with ``words``, within ``max_tokens`` tokens.
 
-    Sentences stay whole and in their order; "[…]" stands for those left out. None if nothing useful fits.
-    A note that is marked as uncertain stays whole, because its mark holds for the whole line.
+    Units (``content.content_units``) stay whole and in their order; "[…]" stands for those left out. Only an error of
+    a stack trace is cut, between its clauses, if it can't fit. None if nothing useful fits.
     """
     if max_tokens < MIN_SHORTENED_TOKENS:
         return None
-    sentences = [m.group() for m in _PIECE.finditer(text) if m.group().strip()]
     stems = {stem(word) for word in words}
-    overlap = [_overlap(sentence, stems, max_tokens) for sentence in sentences]
-    order = sorted(range(len(sentences)), key=lambda i: (-overlap[i], i))
+    units = content_units(text)
+    scores = [unit.weight + _overlap(unit.text, stems, max_tokens) for unit in units]
+    order = sorted(range(len(units)), key=lambda i: (-scores[i], i))
+    elision_tokens = count(ELISION)
     kept: set[int] = set()
-    spent = misses = 0
+    spent, misses = elision_tokens, 0
     for i in order:
         if max_tokens - spent <= 2 or misses == MAX_MISSES:
             break
-        if not fits(sentences[i], max_tokens - spent - 2, count):
-            misses += 1
+        if i in kept:  # another unit needs it
             continue
-        kept.add(i)
-        spent += count(sentences[i]) + 2
-    if not kept:
-        return None
-    short = _join(sentences, kept)
-    while (tokens := count(short)) > max_tokens:
-        kept.discard(min(kept, key=lambda i: overlap[i]))
-        if not kept:
-            return None
-        short = _join(sentences, kept)
-    return SentenceExtract(short, tokens)
+        added = _with_needed(units, i, kept)
+        cost = 0
+        for one in added:
+            unit = units[one]
+            if unit.weight >= OUTER_ERROR_WEIGHT and not fits(unit.text, max_tokens - spent, count):
+                units[one] = unit = _shortened_error(unit, (max_tokens - spent) // 2, count)
+            if not fits(unit.text, max_tokens - spent - cost, count):
+                break
+            cost += count(unit.text)
+        else:
+            cost += elision_tokens * _added_gaps(kept, added, len(units))
+            if spent + cost <= max_tokens:
+                kept.update(added)
+                spent += cost
+                continue
+        misses += 1
+    while kept:
+        short = _join(units, kept)
+        if (tokens := count(short)) <= max_tokens:
+            return TextExtract(short, tokens)
+        needed = {one for i in kept for one in units[i].needs}
+        kept.discard(min(kept - needed, key=lambda i: scores[i]))
+    return None
+
+
+def _with_needed(units: Sequence[ContentUnit], i: int, kept: AbstractSet[int]) -> list[int]:
+    """A unit with those that it needs and that are not kept yet."""
+    added = [i]
+    for one in added:
+        added += [other for other in units[one].needs if other not in kept and other not in added]
+    return added
+
+
+def _added_gaps(kept: AbstractSet[int], added: Sequence[int], total: int) -> int:
+    """How many more runs of units are left out once ``added`` is kept; negative if fewer are."""
+    gaps = 0
+    present: set[int] = set()
+    for one in added:
+        before = one > 0 and one - 1 not in kept and one - 1 not in present
+        after = one + 1 < total and one + 1 not in kept and one + 1 not in present
+        gaps += before + after - 1
+        present.add(one)
+    return gaps
+
+
+def _shortened_error(unit: ContentUnit, max_tokens: int, count: CountTokens) -> ContentUnit:
+    """The first clauses of an error that is too large, in half of the tokens: its frames have the others.
+
+    The same unit if not even one clause fits.
+    """
+    best = unit
+    for end in _CLAUSE_END.finditer(unit.text, 0, MAX_CHARACTERS_PER_TOKEN * max_tokens):
+        beginning = unit.text[: end.end()].rstrip() + " " + LINE_ELISION
+        if not fits(beginning, max_tokens, count):
+            break
+        best = replace(unit, text=beginning)
+    return best
 
 
 def _overlap(sentence: str, stems: AbstractSet[str], max_tokens: int) -> int:
@@ -84,11 +132,18 @@ def _overlap(sentence: str, stems: AbstractSet[str], max_tokens: int) -> int:
     return len({stem(word) for word in _WORD.findall(sentence)} & stems)
 
 
-def _join(sentences: Sequence[str], kept: set[int]) -> str:
+def _join(units: Sequence[ContentUnit], kept: AbstractSet[int]) -> str:
+    """The text of the kept units, with a mark for each run of those left out."""
     parts: list[str] = []
-    for i, sentence in enumerate(sentences):
-        if i in kept:
-            parts.append(sentence)
-        elif not parts or parts[-1] != ELISION:
-            parts.append(ELISION)
+    gap = False
+    for i, unit in enumerate(units):
+        if i not in kept:
+            if not gap:
+                parts.append(LINE_ELISION if unit.is_line else ELISION)
+            gap = True
+            continue
+        if gap and unit.is_line:
+            parts[-1] = LINE_ELISION
+        gap = False
+        parts.append(unit.text)
     return "".join(parts).strip()

@@ -1,7 +1,8 @@
 """Selects the memories of a context, and how much of each.
 
 The token allowance of a memory grows with its relevance, importance and recency. A larger memory is shortened to its
-most relevant sentences, or to a placeholder. The tokens that are left at the end restore shortened memories in full.
+most relevant parts, or to a placeholder. The tokens that are left at the end restore shortened memories in full, or
+lengthen those for which they do not suffice.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from appliance import timestamps
 from appliance.context import render
 from appliance.context.budget import MIN_SHORTENED_TOKENS, fits, shorten
 from appliance.context.materials import ContextMaterial, ContextPlan, PromptPart, TimelinePosition
+from appliance.context.stack_traces import has_trace
 from appliance.store.scripts import is_question
 from appliance.types import ContextItem, Dropped, Hit, Summary
 from appliance.types.placeholders import placeholder_kind
@@ -42,6 +44,9 @@ ALWAYS_ALLOWED_TOKENS = 40
 
 EXCERPT_TOKENS = 60
 """The tokens that a memory is shortened to: a few sentences. A neighbour of a memory gets no more."""
+
+TRACE_SHARE = 0.1
+"""The share of the budget that a memory with a stack trace is shortened to: its error and the frames nearest to it."""
 
 MEMORIES_WITH_NEIGHBOURS = 10
 """How many of the best memories get the neighbours that they can't be understood without."""
@@ -183,7 +188,7 @@ def select_memories(
                     part = _fit(selection, neighbour, EXCERPT_TOKENS)
                     if part is not None and part.item.fidelity != "placeholder":
                         selection.put(part)
-    _restore_full(selection, memories)
+    _give_tokens_left(selection, memories)
     return list(selection.pieces.values())
 
 
@@ -320,18 +325,13 @@ def _add_summaries(
 
 
 def _fit(selection: MemorySelection, memory: MemoryCandidate, limit: int) -> PromptPart | None:
-    """A memory in ``most`` tokens, or what room there is: whole, else in short, else named only."""
+    """A memory in ``limit`` tokens, or what is left of them: whole, else shortened, else a placeholder."""
     plan, max_tokens = selection.plan, min(limit, selection.tokens_left_under(memory.group))
     if (piece := _full_part(plan, memory, max_tokens)) is not None:
         return piece
-    max_tokens = min(max_tokens, EXCERPT_TOKENS)
-    mark = render.marks(render.SHORTENED_MARK, memory.corrected, memory.judgement)
-    head = render.message(memory.id, memory.role, memory.author, "", mark)
-    short = shorten(memory.text, plan.words, max_tokens - plan.count(head) - 2, plan.count)
-    if short is not None:
-        rendered = render.message(memory.id, memory.role, memory.author, short.text, mark)
-        if (tokens := plan.count(rendered)) <= max_tokens:
-            return _part(memory, ContextItem(memory.id, short.text, tokens, "compressed", memory.why), rendered)
+    max_tokens = min(max_tokens, _excerpt_tokens(plan, memory))
+    if (piece := _shortened_part(plan, memory, max_tokens)) is not None:
+        return piece
     if fits(memory.text, EXCERPT_TOKENS, plan.count):
         return None  # a placeholder would say less in about as many tokens
     words = render.placeholder_text(memory.id, memory.text)
@@ -339,6 +339,23 @@ def _fit(selection: MemorySelection, memory: MemoryCandidate, limit: int) -> Pro
     if (tokens := plan.count(rendered)) > max(max_tokens, MIN_SHORTENED_TOKENS):
         return None
     return _part(memory, ContextItem(memory.id, words, tokens, "placeholder", memory.why), rendered)
+
+
+def _excerpt_tokens(plan: ContextPlan, memory: MemoryCandidate) -> int:
+    """The tokens that a memory is shortened to before the others are selected."""
+    return max(EXCERPT_TOKENS, int(plan.budget * TRACE_SHARE)) if has_trace(memory.text) else EXCERPT_TOKENS
+
+
+def _shortened_part(plan: ContextPlan, memory: MemoryCandidate, max_tokens: int) -> PromptPart | None:
+    mark = render.marks(render.SHORTENED_MARK, memory.corrected, memory.judgement)
+    head = render.message(memory.id, memory.role, memory.author, "", mark)
+    short = shorten(memory.text, plan.words, max_tokens - plan.count(head) - 2, plan.count)
+    if short is None:
+        return None
+    rendered = render.message(memory.id, memory.role, memory.author, short.text, mark)
+    if (tokens := plan.count(rendered)) > max_tokens:
+        return None
+    return _part(memory, ContextItem(memory.id, short.text, tokens, "compressed", memory.why), rendered)
 
 
 def _full_part(plan: ContextPlan, memory: MemoryCandidate, max_tokens: int) -> PromptPart | None:
@@ -359,11 +376,26 @@ def _timeline_position(timestamp: str | None, session: str, key: int) -> Timelin
     return timestamp is None, timestamp or "", session, key
 
 
-def _restore_full(selection: MemorySelection, memories: Sequence[MemoryCandidate]) -> None:
-    """Restore shortened memories in full with the tokens that are left, best first."""
+def _give_tokens_left(selection: MemorySelection, memories: Sequence[MemoryCandidate]) -> None:
+    """Restore shortened memories in full with the tokens that are left, best first. Those that do not fit in full share
+    the rest by their relevance."""
+    plan = selection.plan
+    too_large: list[tuple[MemoryCandidate, PromptPart]] = []
     for memory in sorted(memories, key=lambda one: one.rank):
         piece = selection.pieces.get(memory.id)
-        if piece is not None and piece.item.fidelity != "full":
-            full = _full_part(selection.plan, memory, selection.tokens_left + piece.item.tokens)
-            if full is not None:
-                selection.put(full)
+        if piece is None or piece.item.fidelity == "full":
+            continue
+        full = _full_part(plan, memory, selection.tokens_left + piece.item.tokens)
+        if full is not None:
+            selection.put(full)
+        else:
+            too_large.append((memory, piece))
+    relevance = sum(memory.relevance for memory, _ in too_large)
+    for memory, piece in too_large:
+        if selection.tokens_left < MIN_SHORTENED_TOKENS or relevance <= 0:
+            return
+        share = min(int(selection.tokens_left * memory.relevance / relevance), selection.tokens_left)
+        relevance -= memory.relevance
+        longer = _shortened_part(plan, memory, piece.item.tokens + share)
+        if longer is not None and longer.item.tokens > piece.item.tokens:
+            selection.put(longer)

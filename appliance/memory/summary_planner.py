@@ -26,6 +26,7 @@ from appliance.memory.extractive import (
     SummaryDraft,
     exchanges,
     render_quotes,
+    settles,
     summarize,
     topics,
 )
@@ -35,9 +36,12 @@ from appliance.store.sql import from_json
 from appliance.store.summaries import SummaryInsert
 from appliance.types import Level, Message, Quote
 
-# Characters, some 120 tokens, from which on a part is summarised. The summary of a shorter part would be no shorter,
-# and what it says is found as the messages themselves.
-MIN_PART_CHARACTERS = 600
+# Characters from which on a part is summarised. The summary of a shorter part would be no shorter, and what it says is
+# found as the messages themselves. A question with its answer in two or three sentences has a gist; a topic as short is
+# a handful of remarks, of which a messenger's chat has thousands.
+MIN_PART_CHARACTERS: Mapping[Level, int] = {"topic": 600, "exchange": 160, "session": 160}
+# A summary that quotes more of its part than this leaves out too little to be one.
+MAX_QUOTED_SHARE = 0.9
 # A longer conversation is summarised from the summaries of its topics, so that twelve more messages do not cost a
 # reading of all of them.
 MAX_DIRECT_MESSAGES = 1_000
@@ -145,7 +149,7 @@ def plan(transcript: Transcript, existing: Sequence[summaries.SummaryRow], tools
     topic_summaries: list[tuple[Range, AnySummary]] = []
     for level, ranges in parts.items():
         for part in ranges:
-            if transcript.character_count(part) < MIN_PART_CHARACTERS:
+            if transcript.character_count(part) < MIN_PART_CHARACTERS[level]:
                 continue
             source_digest = transcript.source_digest(part)
             row = by_digest.get((level, source_digest))
@@ -249,12 +253,13 @@ def _new_summary(
     tools: SummarizerTools,
     summary_plan: SummaryPlan,
 ) -> SummaryInsert | None:
-    """A new summary of a part; None where nothing in it can be quoted."""
+    """A new summary of a part; None where nothing in it can be quoted, or nearly all of it would be."""
     if level == "session" and len(transcript) > MAX_DIRECT_MESSAGES:
         draft = _summarize_topics(transcript, topic_summaries, tools.embed)
     else:
         draft = summarize(transcript.with_tools(part), tools.embed)
-    if not draft.quotes:
+    quoted = sum(quote.end - quote.start for quote in draft.quotes)
+    if not quoted or quoted > MAX_QUOTED_SHARE * transcript.character_count(part):
         return None
     made_by, metadata = EXTRACTIVE, dict(draft.metadata)
     # A call for every exchange would keep a local model busy for hours.
@@ -349,7 +354,17 @@ def merge_metadata(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for key in LIST_KEYS:
         items = {item["text"]: item for part in parts for item in part.get(key, ())}
         found[key] = list(items.values())[-MAX_METADATA_ITEMS:]
+    found["unresolved"] = [item for item in found["unresolved"] if not _is_settled_later(item, parts)]
     for key in NAME_KEYS:
         counted = Counter(name for part in parts for name in part.get(key, ()))
         found[key] = [name for name, _ in counted.most_common(2 * MAX_METADATA_ITEMS)]
     return found
+
+
+def _is_settled_later(item: Mapping[str, str], parts: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a part behind the last one that left an item open has a decision about it."""
+    left_open = [
+        nth for nth, part in enumerate(parts) if item["text"] in (o["text"] for o in part.get("unresolved", ()))
+    ]
+    decisions = (decision["text"] for part in parts[left_open[-1] + 1 :] for decision in part.get("decisions", ()))
+    return any(settles(decision, "decided", item["text"]) for decision in decisions)

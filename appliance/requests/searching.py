@@ -44,7 +44,15 @@ class SearchRequest(Request[Hits]):
         sources: Only these formats.
         authors: Only messages by these people: ids ("p3"), "me", or names, parts of names, addresses or numbers,
             without case. A person is found by any name, whatever the messages call them.
+        has: Only messages that have any of these besides words, or are pages of a document.
+        tags: Only conversations with any of these tags.
         participants: Only conversations in which all these people wrote, named in the same ways.
+        tools: Only messages about a call of any of these tools ("bash"): the call and its result, and the turns around
+            them. "*" stands for any characters, here and in files.
+        files: Only messages about any of these files: that name or carry it, or whose turn touched it. A file is given
+            by its name, with or without the suffix, or by the end of its path ("endpoints.py", "api/endpoints.py").
+        entities: Only messages that name any of these people, places, products and the like.
+        topics: Only conversations about any of these topics: its words are in the title or in several messages.
         since: Only messages from this day or time on: ISO 8601, or words such as "last week" or "March 2024".
         until: Only messages up to this time, or to the end of this day.
         as_of: Search as if it were this day or time.
@@ -60,7 +68,8 @@ class SearchRequest(Request[Hits]):
         of a filter nothing has.
 
     Raises:
-        UsageError: A role, author, mode, order, profile, leg, date, limit, offset or minimum score is invalid.
+        UsageError: A role, author, tool, file, entity, topic, mode, order, profile, leg, date, limit, offset or minimum
+            score is invalid.
         NotFound: No such session or generation, or no message ``why_not``.
         ModelUnavailable: The model of a kept generation can't be loaded.
     """
@@ -90,6 +99,10 @@ class SearchRequest(Request[Hits]):
     has: Sequence[Contained] | None = None
     tags: Sequence[str] | None = None
     participants: Sequence[str] | None = None
+    tools: Sequence[str] | None = None
+    files: Sequence[str] | None = None
+    entities: Sequence[str] | None = None
+    topics: Sequence[str] | None = None
     since: str | date | None = None
     until: str | date | None = None
     as_of: str | date | None = None

@@ -1,5 +1,5 @@
 """Search filters as they are typed into a query, on the screen and on the command line: ``user:ana source:slack
-author:ben with:mum has:image tag:trip since:2024-03``."""
+author:ben with:mum has:image tag:trip file:plan.md since:2024-03``."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from typing import Any
 NO_CURSOR = -1
 """The position of the cursor in a text that is finished."""
 
-FILTER_NAMES = ("user", "source", "author", "with", "role", "has", "tag", "since", "until")
+FILTER_NAMES = (
+    "user", "source", "author", "with", "role", "has", "tag", "tool", "file", "entity", "topic", "since", "until"
+)  # fmt: skip
 
 _FIELDS = {
     "source": "sources", "author": "authors", "with": "participants", "role": "roles", "has": "has", "tag": "tags",
+    "tool": "tools", "file": "files", "entity": "entities", "topic": "topics",
 }  # fmt: skip
 """The filters that may be given several times."""
 
@@ -37,6 +40,10 @@ class SearchFilters:
     tags: tuple[str, ...] = ()
     since: str | None = None
     until: str | None = None
+    tools: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self != SearchFilters()
@@ -45,12 +52,8 @@ class SearchFilters:
         """Name and value of each filter."""
         if self.user is not None:
             yield "user", self.user
-        yield from (("source", source) for source in self.sources)
-        yield from (("author", author) for author in self.authors)
-        yield from (("with", person) for person in self.participants)
-        yield from (("role", role) for role in self.roles)
-        yield from (("has", part) for part in self.has)
-        yield from (("tag", tag) for tag in self.tags)
+        for name, field in _FIELDS.items():
+            yield from ((name, value) for value in getattr(self, field))
         yield from ((name, date) for name, date in (("since", self.since), ("until", self.until)) if date)
 
     def with_filter(self, name: str, value: str) -> SearchFilters:
@@ -77,6 +80,10 @@ class SearchFilters:
             "roles": list(self.roles) or None,
             "has": list(self.has) or None,
             "tags": list(self.tags) or None,
+            "tools": list(self.tools) or None,
+            "files": list(self.files) or None,
+            "entities": list(self.entities) or None,
+            "topics": list(self.topics) or None,
             "since": since_date(self.since),
             "until": until_date(self.until),
         }

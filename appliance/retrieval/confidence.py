@@ -114,6 +114,10 @@ KEYWORD_CONFIDENCE = 0.15
 CERTAIN = 0.99
 """The confidence in a message that has the quoted words, or is from the time that alone is asked for."""
 
+FILE_CONFIDENCE = 0.7
+"""The least confidence in a message about a file that the query names. It says less than the name itself in the
+message: a turn may have touched many files."""
+
 JUDGED_HITS = 5
 """How many of the best hits are read for evidence."""
 
@@ -163,6 +167,8 @@ def judge(
         logit = min(logit, _log_odds(ALL_WORDS))
     if ranking.values["quoted"][best] or ranking.values["period"][best]:
         logit = max(logit, _log_odds(CERTAIN))
+    elif ranking.values["file"][best]:
+        logit = max(logit, _log_odds(FILE_CONFIDENCE))
     else:
         if evidence["own_words"] and _has_keywords(parsed):
             logit = max(logit, _log_odds(KEYWORD_CONFIDENCE))

@@ -106,13 +106,13 @@ def _failed_filters(db: sqlite3.Connection, row: MessageRow, info: SessionInfo, 
     if filters.sources and info.format not in filters.sources:
         yield f"Its source is {info.format}."
     if filters.sessions is not None and row.session_id not in filters.sessions:
-        yield f"Its session is {info.id}, in which the person does not take part."
+        yield f"Its session {info.id} has none of the tags or topics, or not all of the people."
     if filters.names_authors and not _is_by_author(row, filters):
         yield f"Its author is {row.author}." if row.author else "It has no author."
     if filters.has and not is_containing(db, row.id, filters.has):
         yield f"It has no {' or '.join(filters.has)}."
-    if filters.sessions is not None and row.session_id not in filters.sessions:
-        yield f"Its session {info.id} has none of the tags."
+    if filters.messages is not None and row.id not in filters.messages:
+        yield "It is not about the tools, files or entities that are asked for."
     if (filters.since is not None or filters.until is not None) and row.at is None:
         yield "It has no time."
     elif filters.since is not None and row.at is not None and row.at < filters.since:

@@ -10,6 +10,8 @@ user_authored    the better of dense and own, if a person wrote it: what is aske
                  person, not answered by the assistant. It is 0 where nothing else speaks for the message.
 quoted           1 if it contains what stands in quotation marks in the query, or else most of its literals: names of
                  code, beginnings of hashes, numbers, emoji
+file             1 if it is about a file that the query names, without naming it: its turn touched the file, or it
+                 carries it
 time             how close it is to a time that the query names: 1 within it, then falling
 period           1 within a time of the query, if it names nothing else but authors, who must have written it ("what did
                  Ben say in August 2022"); less in the earlier years of a day without a year
@@ -93,6 +95,7 @@ def first_stage_features(parsed: ParsedQuery, candidates: Candidates, titles: Ma
         "window": saturate_bm25(_leg_scores(candidates, "window"), len(words)),
         "author": named,
         "quoted": np.isin(candidates.messages, sorted(candidates.quote_matches)).astype(np.float64),
+        "file": np.isin(candidates.messages, sorted(parsed.file_matches - candidates.quote_matches)).astype(np.float64),
         "user_authored": np.where(is_user, np.maximum(np.maximum(dense, own), 0.0), 0.0),
         "time": closeness(parsed.times, candidates.times),
         "period": _in_period(parsed, candidates, named),

@@ -10,7 +10,7 @@ from datetime import datetime
 from appliance import timestamps
 from appliance.languages import author_questions
 from appliance.requests import SearchRequest
-from appliance.store import authors, lexical, people, people_figures, session_listing, tags
+from appliance.store import authors, lexical, mentions, people, people_figures, session_listing, tags
 from appliance.store.author_selection import missing_author, most_similar, resolve_authors
 from appliance.types import Filters, Scope
 
@@ -93,8 +93,19 @@ def missing_values(
         for tag in map(tags.normal, request.tags):
             if tag not in listed:
                 yield f"no tag {tag!r}; {_proposal(tag, listed) or _listing(listed, 'nothing is tagged')}"
+    yield from _missing_mentions(db, scope, mentions.TOOL, request.tools or ())
+    yield from _missing_mentions(db, scope, mentions.FILE, request.files or ())
     for name in missing_authors:
         yield missing_author(db, scope, name)
+
+
+def _missing_mentions(
+    db: sqlite3.Connection, scope: Scope, kind: mentions.MentionKind, values: Sequence[str]
+) -> Iterator[str]:
+    for value in values:
+        if not mentions.is_mentioned(db, Filters(scope), kind, value):
+            known = list(mentions.counts(db, Filters(scope), kind))
+            yield f"no {kind} {value!r}; {_proposal(value, known) or _listing(known, f'no {kind} is named anywhere')}"
 
 
 def dates_note(db: sqlite3.Connection, filters: Filters) -> str | None:

@@ -22,6 +22,7 @@ from appliance.retrieval.candidates import (
     recent_candidates,
     with_dense_scores,
 )
+from appliance.retrieval.file_matches import find_file_matches, narrow_to_files
 from appliance.retrieval.resources import EmbeddedQuery, ParsedQuery, SearchQuery, SearchResources
 from appliance.retrieval.time_ranges import TimeRange
 from appliance.store import chunks, lexical, literals, messages, variants
@@ -30,6 +31,7 @@ from appliance.store.index.tiers import TieredIndex
 from appliance.store.scripts import other_digits
 from appliance.store.word_matches import newest_matches
 from appliance.types import Filters
+from appliance.types.file_names import paths
 
 NARROWED_POOL_SIZE = 20
 """How many chunks each leg may propose of a time range, or of a session whose title matches."""
@@ -73,6 +75,9 @@ def parse_query(resources: SearchResources, search_query: SearchQuery, notes: li
         time_ranges.words_beside([*(one.words for one in mentioned_ranges), *impossible], search_query.text),
         embedded,
         impossible,
+        find_file_matches(resources.db, search_query.text, search_query.filters)
+        if "file" in search_query.legs
+        else frozenset(),
     )
 
 
@@ -130,7 +135,7 @@ def find_candidates(resources: SearchResources, parsed: ParsedQuery, notes: list
         candidates = (
             from_text(resources.db, search_query.text, search_query.filters, None) if by_words else no_candidates()
         )
-        return _with_verbatim_matches(resources, candidates, quoted, search_query.filters)
+        return _with_certain_matches(resources, candidates, quoted, parsed)
     # The outbox is read before the index: a chunk that leaves it in between is then found in the index.
     pending = chunks.count_pending_up_to(resources.db, resources.generation, MAX_COUNTED_PENDING + 1)
     pending_candidates = no_candidates()
@@ -161,16 +166,18 @@ def find_candidates(resources: SearchResources, parsed: ParsedQuery, notes: list
             f"No messages {'' if time_range.is_bound else 'from '}{time_range.words}."
             for time_range in _empty_times(parsed, found)
         )
-    return _with_verbatim_matches(resources, found, quoted, search_query.filters)
+    return _with_certain_matches(resources, found, quoted, parsed)
 
 
-def _with_verbatim_matches(
-    resources: SearchResources, candidates: Candidates, quoted: frozenset[int], filters: Filters
+def _with_certain_matches(
+    resources: SearchResources, candidates: Candidates, quoted: frozenset[int], parsed: ParsedQuery
 ) -> Candidates:
-    """The candidates with these messages, which no other leg may have proposed while they wait for the index."""
-    unproposed = quoted.difference(candidates.messages.tolist())
+    """The candidates with the messages that have the query's words letter by letter, or are about its files: no other
+    leg may have proposed them while they wait for the index."""
+    newest_of_files = sorted(parsed.file_matches, reverse=True)[:NARROWED_POOL_SIZE]
+    unproposed = quoted.union(newest_of_files).difference(candidates.messages.tolist())
     if unproposed:
-        candidates = merge(candidates, recent_candidates(resources.db, unproposed, filters))
+        candidates = merge(candidates, recent_candidates(resources.db, unproposed, parsed.query.filters))
     return replace(candidates, quote_matches=quoted)
 
 
@@ -199,7 +206,10 @@ def _verbatim_matches(resources: SearchResources, parsed: ParsedQuery, notes: li
         for literal in found:
             counts.update(archive_search.containing_literal(resources, literal, search_query.filters, LEG_POOL_SIZE))
     if found and not counts:
-        notes.extend(f"No message has {literal.text!r} letter by letter." for literal in found)
+        files = paths(search_query.text) if parsed.file_matches else ()
+        notes.extend(
+            f"No message has {literal.text!r} letter by letter." for literal in found if literal.text not in files
+        )
     most = max(counts.values(), default=0)
     return frozenset(key for key, count in counts.items() if count == most)
 
@@ -221,7 +231,8 @@ def _quote_matches(
 
 
 def _propose_narrowed(resources: SearchResources, index: VectorIndex, parsed: ParsedQuery) -> dict[str, list[int]]:
-    """The best chunks of the legs within the time ranges of the query, and in the sessions that it names by title.
+    """The best chunks of the legs within the time ranges of the query, in the sessions that it names by title, and of
+    the messages about its files.
 
     The words of a query for a time alone find nothing: without the dense leg, the newest messages of the time count."""
     found: dict[str, list[int]] = {}
@@ -236,6 +247,7 @@ def _propose_narrowed(resources: SearchResources, index: VectorIndex, parsed: Pa
     for name, narrowed in (
         *(("time", narrowed) for narrowed in _narrow_to_times(parsed.times, parsed.query.filters)),
         *(("title", narrowed) for narrowed in _narrow_to_titles(resources, parsed)),
+        *(("file", narrowed) for narrowed in _narrow_to_files(resources, parsed)),
     ):
         for leg in index.search(parsed.leg_queries, narrowed, NARROWED_POOL_SIZE):
             found.setdefault(name, []).extend(scored.id for scored in leg)
@@ -278,6 +290,11 @@ def _narrow(time_range: TimeRange, filters: Filters) -> Filters | None:
     since = time_range.start if filters.since is None else max(time_range.start, filters.since)
     until = time_range.end if filters.until is None else min(time_range.end, filters.until)
     return replace(filters, since=since, until=until) if since < until else None
+
+
+def _narrow_to_files(resources: SearchResources, parsed: ParsedQuery) -> Iterator[Filters]:
+    if parsed.file_matches:
+        yield narrow_to_files(resources.db, parsed.file_matches, parsed.query.filters)
 
 
 def _narrow_to_titles(resources: SearchResources, parsed: ParsedQuery) -> Iterator[Filters]:

@@ -172,8 +172,8 @@ class Page:
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
     """A search query with its content words, the time ranges that it names, the queries of the index's legs, what it
-    names beside the times (nothing in "what happened in August 2022"), its vectors, if the dense leg runs, and the
-    dates in it that no calendar has."""
+    names beside the times (nothing in "what happened in August 2022"), its vectors, if the dense leg runs, the dates in
+    it that no calendar has, and the messages about the files that it names."""
 
     query: SearchQuery
     words: Sequence[str]
@@ -182,3 +182,4 @@ class ParsedQuery:
     words_beside_times: Set[str] = frozenset()
     embedded: EmbeddedQuery | None = None
     impossible_dates: Sequence[str] = ()
+    file_matches: frozenset[int] = frozenset()

@@ -15,7 +15,7 @@ from appliance.requests import SearchRequest
 from appliance.retrieval import filter_values
 from appliance.retrieval.resources import Page, SearchQuery
 from appliance.retrieval.weights import LEGS, ScoringProfile
-from appliance.store import attachments, branches, sessions, tags
+from appliance.store import attachments, branches, mentions, sessions, subjects, tags
 from appliance.store.author_selection import AuthorSelection, resolve_authors
 from appliance.store.message_parts import has_condition
 from appliance.types import ROLES, Filters, HitOrder, Mode, Scope
@@ -74,14 +74,10 @@ def resolve(
     filters = resolve_filters(db, replace(request, authors=named), scope, current_session, found)
     if asked is not None:  # pages of documents are not what somebody said
         filters = replace(filters, documents=False)
-    if filters.has:
-        owner = filters.scope
-        chunks = attachments.chunks_containing(db, owner.user_id, owner.namespace, filters.has)
-        filters = replace(filters, chunks=tuple(chunks))
+    filters, missing = _with_mentions(db, request, filters)
     among, participant_notes = filter_values.resolve_participants(db, scope, request.participants or ())
     if among is not None:
-        kept = among if filters.sessions is None else {*among} & {*filters.sessions}
-        filters = replace(filters, sessions=tuple(sorted(kept)))
+        filters = _within_sessions(filters, among)
     lists_all = not asked.topic if asked is not None else not request.query.strip() and is_narrowed(request)
     return SearchQuery(
         # Who wrote it is certain then, and only the topic is left to be found.
@@ -97,6 +93,7 @@ def resolve(
         notes=(
             *filter_values.missing_values(db, request, scope, found.missing),
             *filter_values.all_searched(found.ambiguous),
+            *missing,
             *participant_notes,
             *notes,
         ),
@@ -108,7 +105,10 @@ def resolve(
 
 def is_narrowed(request: SearchRequest) -> bool:
     """Whether a request has filters of messages besides whose memory it is."""
-    lists = (request.authors, request.participants, request.sources, request.roles, request.has, request.tags)
+    lists = (
+        request.authors, request.participants, request.sources, request.roles, request.has, request.tags,
+        request.tools, request.files, request.entities, request.topics,
+    )  # fmt: skip
     return any(lists) or (request.session_id, request.since, request.until) != (None, None, None)
 
 
@@ -198,6 +198,46 @@ def resolve_filters(
         ancestor_parts=tuple(past),
         exempt_parts=own + sessions.parts_withholding(db, (*past, itself)),
     )
+
+
+def _with_mentions(db: sqlite3.Connection, request: SearchRequest, filters: Filters) -> tuple[Filters, list[str]]:
+    """The filters with the messages that mention what a request asks for, with the chunks that pass, and within the
+    conversations about its topics; and a note for each entity and topic that nothing has.
+
+    Raises:
+        UsageError: A tool, file, entity or topic is invalid.
+    """
+    notes: list[str] = []
+    named: list[set[int]] = []
+    if request.tools:
+        named.append(mentions.messages_mentioning(db, filters, mentions.TOOL, request.tools))
+    if request.files:
+        named.append(mentions.messages_mentioning(db, filters, mentions.FILE, request.files))
+    if request.entities:
+        naming = {entity: subjects.messages_naming(db, filters, entity) for entity in request.entities}
+        notes += [f"no message names {entity!r}" for entity, found in naming.items() if not found]
+        named.append(set().union(*naming.values()))
+    if request.topics:
+        about = {topic: subjects.sessions_about(db, filters, topic) for topic in request.topics}
+        notes += [f"no conversation is about {topic!r}" for topic, found in about.items() if not found]
+        filters = _within_sessions(filters, set().union(*about.values()))
+    if named:
+        filters = replace(filters, messages=tuple(sorted(set.intersection(*named))))
+    pieces: list[set[int]] = []
+    if filters.messages is not None:
+        pieces.append(set(mentions.chunks_of(db, filters.messages)))
+    if filters.has:
+        owner = filters.scope
+        pieces.append({*attachments.chunks_containing(db, owner.user_id, owner.namespace, filters.has)})
+    if pieces:
+        filters = replace(filters, chunks=tuple(sorted(set.intersection(*pieces))))
+    return filters, notes
+
+
+def _within_sessions(filters: Filters, among: Collection[int]) -> Filters:
+    """The filters narrowed to some sessions."""
+    kept = {*among} if filters.sessions is None else {*among} & {*filters.sessions}
+    return replace(filters, sessions=tuple(sorted(kept)))
 
 
 def enabled_legs(mode: Mode, without: Collection[str], profile: ScoringProfile) -> frozenset[str]:

@@ -33,7 +33,7 @@ messages."""
 def related_summaries(resources: SearchResources, parsed: ParsedQuery) -> tuple[SummaryHit, ...]:
     """The summaries that accompany a search for messages, within its filters; none if it filters by role or author."""
     filters = parsed.query.filters
-    if filters.roles or filters.names_authors or filters.has or not parsed.leg_queries:
+    if filters.roles or filters.names_authors or filters.has or filters.messages is not None or not parsed.leg_queries:
         return ()
     if not summaries.has_any(resources.db, filters.scope):
         return ()

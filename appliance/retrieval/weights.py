@@ -10,8 +10,8 @@ from math import isfinite
 from appliance.errors import ConfigError
 
 FIRST_WEIGHT = 30.0
-"""What holds the quoted words, or was said at the time that alone is asked for, comes first: more than all other
-weights together."""
+"""What holds the quoted words, is about the file that is named, or was said at the time that alone is asked for, comes
+first: more than all other weights together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class ScoringProfile:
     legs: frozenset[str]
 
 
-LEGS = ("dense", "own", "window", "quoted", "title", "time")
+LEGS = ("dense", "own", "window", "quoted", "title", "time", "file")
 """The legs, each of which can be switched off. If the index is not available, full text takes the place of its legs."""
 
 FIRST_STAGE_FEATURES = frozenset(
-    ("dense", "own", "window", "author", "user_authored", "time", "title", "quoted", "period", "recent", "here")
+    ("dense", "own", "window", "author", "user_authored", "time", "title", "quoted", "file", "period", "recent", "here")
 )
 """The features that are known before the second stage."""
 
@@ -48,6 +48,7 @@ _FIRST_STAGE_WEIGHTS = {
     "time": 5.0,
     "title": 4.0,
     "quoted": FIRST_WEIGHT,
+    "file": FIRST_WEIGHT,
     "period": FIRST_WEIGHT,
 }
 
@@ -78,11 +79,13 @@ EVIDENCE = ScoringProfile(
         "time": 3.3,
         "title": 4.0,
         "quoted": FIRST_WEIGHT,
+        "file": FIRST_WEIGHT,
         "period": FIRST_WEIGHT,
     },
     frozenset(LEGS),
 )
-"""For finding the message that answers: fitted on LoCoMo and BEAM, except ``quoted``, ``period`` and ``title``."""
+"""For finding the message that answers: fitted on LoCoMo and BEAM, except ``quoted``, ``file``, ``period`` and
+``title``."""
 
 SEMANTIC_SCALE = 4.0
 """The score that counts as 0.45 of the balanced profile: about the difference of the evidence profile's score between
@@ -117,7 +120,7 @@ order."""
 
 ITEMS = ScoringProfile(
     "items",
-    {"dense": 4.2, "own": 1.4, "time": 3.6, "quoted": FIRST_WEIGHT, "period": FIRST_WEIGHT},
+    {"dense": 4.2, "own": 1.4, "time": 3.6, "quoted": FIRST_WEIGHT, "file": FIRST_WEIGHT, "period": FIRST_WEIGHT},
     None,
     frozenset(LEGS) - {"window", "title"},
 )

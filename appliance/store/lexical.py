@@ -346,6 +346,9 @@ def filter_conditions(filters: Filters) -> tuple[str, tuple[object, ...]]:
         has_sql, has_values = has_condition(filters.has)
         parts.append(has_sql)
         values.extend(has_values)
+    if filters.messages is not None:
+        parts.append(f"m.id IN {JSON_KEYS_SQL}")
+        values.append(json_keys(filters.messages))
     if filters.names_authors:
         authors_sql, author_values = author_condition(filters)
         parts.append(authors_sql)

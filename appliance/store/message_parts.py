@@ -1,5 +1,5 @@
-"""What a message is besides words, derived from it: the names of its attachments, whether it has links, and whether it
-is a page of a document.
+"""What a message is besides words, derived from it: the names of its attachments, whether it has links, whether it is a
+page of a document, and which tools and files it mentions.
 
 A placeholder ("image omitted") counts as an attachment whose file is not there, named by its kind."""
 
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, get_args
 
 from appliance.errors import UsageError
+from appliance.store import mentions
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, placeholders
 from appliance.types import AttachmentKind, Contained
 from appliance.types import placeholders as app_placeholders
@@ -34,6 +35,8 @@ _ADD_PAGES_SQL = (
 def add(tx: sqlite3.Connection, written: Iterable[tuple[int, _Written]]) -> None:
     """Derive the parts of new messages."""
     attaching, linking, omitted, documents = [], [], [], []
+    written = list(written)
+    mentions.add(tx, written)
     for key, message in written:
         if '"attachments"' in message.metadata:
             attaching.append(key)
@@ -53,6 +56,7 @@ def add(tx: sqlite3.Connection, written: Iterable[tuple[int, _Written]]) -> None
 def refresh(tx: sqlite3.Connection, key: int, message: _Written) -> None:
     """Derive the parts of a changed message; what is known of the files of attachments that it still has is kept."""
     tx.execute("DELETE FROM message_link WHERE message_id = ?", (key,))
+    tx.execute("DELETE FROM mention WHERE message_id = ?", (key,))
     tx.execute("DELETE FROM document_page WHERE message_id = ?", (key,))
     tx.execute(
         "DELETE FROM attachment WHERE message_id = ?1 AND (number, name) NOT IN"
@@ -71,10 +75,12 @@ def fill(tx: sqlite3.Connection) -> None:
     )
     register(tx)
     tx.execute(FILL_OMITTED_SQL)
+    tx.execute(mentions.FILL_SQL)
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Give a connection the function that ``FILL_OMITTED_SQL`` needs."""
+    """Give a connection the functions that ``fill`` needs."""
+    mentions.register(connection)
     connection.create_function("omitted_file", 1, app_placeholders.omitted_file, deterministic=True)
 
 

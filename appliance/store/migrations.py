@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from appliance.errors import StoreVersion
-from appliance.store import message_parts, new_messages, text_frames
+from appliance.store import mentions, message_parts, new_messages, text_frames
 from appliance.store.attachment_schema import ATTACHMENTS_AND_TAGS
 from appliance.store.document_schema import DOCUMENTS
 from appliance.store.people_tables import PEOPLE_TABLES
@@ -360,11 +360,16 @@ CREATE TABLE recalled_day (
 ) WITHOUT ROWID""",
 )
 
+SHORT_SUMMARIES = (
+    # Earlier versions gave no summary to an exchange of fewer than 600 characters.
+    new_messages.ALL_SUMMARIES_DUE_SQL,
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
     _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, _CHUNKINGS, _CONVERSATION_TIMES, ATTACHMENTS_AND_TAGS,
     PEOPLE_TABLES, DOCUMENTS, new_messages.DROP_TRIGGERS, (message_parts.FILL_OMITTED_SQL,), PEOPLE_AGAIN,
-    _UNFINISHED_IMPORTS, _FEEDBACK,
+    _UNFINISHED_IMPORTS, _FEEDBACK, SHORT_SUMMARIES, (*mentions.MENTIONS, mentions.FILL_SQL),
 )  # fmt: skip
 """The statements of each migration after the schema."""
 

@@ -36,6 +36,13 @@ DROP_TRIGGERS = tuple(
 )
 """The migration since which the program does this."""
 
+ALL_SUMMARIES_DUE_SQL = (
+    "INSERT OR IGNORE INTO summary_due (session_id, changes, edits, torn, at) SELECT session_id, count(*), 0, 0,"
+    " max(min(coalesce(at, CASE WHEN source_id IS NULL THEN added_at ELSE 0 END), added_at))"
+    " FROM message WHERE talk GROUP BY session_id"
+)
+"""Makes every session due for summaries. Parts that have one which still holds keep it."""
+
 
 def note(
     tx: sqlite3.Connection, session: int, source: int | None, added: int, rows: Sequence[tuple[int, _Written]]
@@ -84,9 +91,5 @@ def note_all(tx: sqlite3.Connection) -> None:
         "INSERT OR IGNORE INTO session_author (session_id, author) SELECT DISTINCT session_id, author FROM message"
         " WHERE author IS NOT NULL AND role = 'user' AND typeof(author) = 'text'"
     )
-    tx.execute(
-        "INSERT OR IGNORE INTO summary_due (session_id, changes, edits, torn, at) SELECT session_id, count(*), 0, 0,"
-        " max(min(coalesce(at, CASE WHEN source_id IS NULL THEN added_at ELSE 0 END), added_at))"
-        " FROM message WHERE talk GROUP BY session_id"
-    )
+    tx.execute(ALL_SUMMARIES_DUE_SQL)
     tx.execute("INSERT OR IGNORE INTO fact_due SELECT id FROM message WHERE talk AND role = 'user'")

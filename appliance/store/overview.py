@@ -7,7 +7,7 @@ import sqlite3
 from collections import Counter
 from typing import Any
 
-from appliance.store import branches
+from appliance.store import branches, mentions
 from appliance.store.documents import IS_PAGE_SQL
 from appliance.store.messages import message_id
 from appliance.store.session_listing import NOT_HIDDEN_SQL
@@ -15,7 +15,8 @@ from appliance.store.sessions import public_id
 from appliance.store.visibility import NOT_EXPIRED
 from appliance.store.watched_files import NAMED_SQL
 from appliance.timestamps import iso_from_microseconds, now
-from appliance.types import Activity, FilterChoices, ImportedFile, ImportedSession, Outline, Scope, WatchedFile
+from appliance.types import Activity, FilterChoices, Filters, ImportedFile, ImportedSession, Outline, Scope, WatchedFile
+from appliance.types.overview import MAX_MENTION_CHOICES
 
 LINE_CHARACTERS = 72
 """The width by which ``Outline.lines`` estimates the height of a text; screens correct it when they draw the text."""
@@ -42,7 +43,8 @@ def outline(db: sqlite3.Connection, session: int, id: str) -> Outline:
 
 def filter_choices(db: sqlite3.Connection, scope: Scope) -> FilterChoices:
     """Return the sources and roles in a scope with their numbers of messages, of sources as a search counts them, and
-    all users and the user's namespaces with their numbers of conversations: sessions that lists show."""
+    all users and the user's namespaces with their numbers of conversations: sessions that lists show; and the tools
+    and files that most messages mention."""
     sources, roles = Counter[str](), Counter[str]()
     for source, role, count, found in db.execute(
         f"SELECT s.format, m.role, count(*), total(m.talk = 1 OR {IS_PAGE_SQL}) FROM message m"
@@ -59,7 +61,12 @@ def filter_choices(db: sqlite3.Connection, scope: Scope) -> FilterChoices:
         (now(), scope.user_id),
     )
     users_by_name, namespaces_by_name = ({name: int(count) for name, count in rows} for rows in (users, namespaces))
-    return FilterChoices(users_by_name, namespaces_by_name, dict(sources.most_common()), dict(roles.most_common()))
+    tools, files = (
+        mentions.counts(db, Filters(scope), kind, MAX_MENTION_CHOICES) for kind in (mentions.TOOL, mentions.FILE)
+    )
+    return FilterChoices(
+        users_by_name, namespaces_by_name, dict(sources.most_common()), dict(roles.most_common()), tools, files
+    )
 
 
 def activity(db: sqlite3.Connection, scope: Scope) -> list[Activity]:

@@ -13,6 +13,7 @@ FEATURE_LABELS: Mapping[str, str] = {
     "own": "words of the message",
     "window": "words of the message and its neighbours",
     "quoted": "exact words",
+    "file": "about a file in the query",
     "neighbour_dense": "meaning of the neighbouring messages",
     "token_match": "word-by-word match",
     "token_match_near": "word-by-word match with neighbours",

@@ -4,7 +4,7 @@ rebuild would send."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 
@@ -44,15 +44,22 @@ class MessageMatches:
     sentence: str
 
 
+MAX_MENTION_CHOICES = 200
+"""The most tools, and the most files, that choices list."""
+
+
 @dataclass(frozen=True, slots=True)
 class FilterChoices:
     """The values that a search can filter by, most frequent first: users and namespaces with their numbers of
-    conversations, roles with their numbers of messages, and sources with those that people and assistants said."""
+    conversations, roles with their numbers of messages, and sources with those that people and assistants said. Of
+    the tools and files that messages mention, the first ``MAX_MENTION_CHOICES`` with their numbers of messages."""
 
     users: Mapping[str, int]
     namespaces: Mapping[str, int]
     sources: Mapping[str, int]
     roles: Mapping[str, int]
+    tools: Mapping[str, int] = field(default_factory=dict)
+    files: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,8 @@ def reason(why: Mapping[str, Any], author: str | None, near_words: Sequence[str]
     # What puts a message first, whatever else speaks for it.
     if parts.get("quoted", 0.0) >= MIN_PART:
         found_by = "by its exact words"
+    elif parts.get("file", 0.0) >= MIN_PART:
+        found_by = "by a file that the query names"
     elif parts.get("period", 0.0) >= MIN_PART:
         found_by = "by its time, which is asked for"
     if near_words and any(parts.get(name, 0.0) >= MIN_PART for name in _EVIDENCE["the words around it"]):

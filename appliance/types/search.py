@@ -33,7 +33,8 @@ class Filters:
     message must be in one; ``ancestor_parts`` are the messages that it shares, as a branch, with the sessions it
     branched from. ``exempt_parts`` are found whatever the storage scope of their session, because the query comes from
     there. With ``levels``, the search finds summaries of these levels instead of messages. With ``has``, it finds
-    messages that have any of these besides words; ``chunks`` are theirs, for the index, which knows no attachments.
+    messages that have any of these besides words. ``messages`` are those that mention what is asked for: tools, files
+    or entities. ``chunks`` are those of the messages that pass both, for the index, which knows neither.
     """
 
     scope: Scope
@@ -47,6 +48,7 @@ class Filters:
     exempt_parts: tuple[SessionPart, ...] = ()
     levels: tuple[Level, ...] = ()
     has: tuple[Contained, ...] = ()
+    messages: tuple[int, ...] | None = None
     chunks: tuple[int, ...] | None = None
     author_sessions: tuple[tuple[str, tuple[int, ...]], ...] = ()
     unsigned: bool = False
@@ -62,7 +64,7 @@ class Filters:
         """The same without what a search looks for: what its caller may see, in whatever session."""
         return replace(
             self, session=None, sources=(), authors=(), since=None, until=None, ancestor_parts=(), author_sessions=(),
-            unsigned=False, sessions=None, has=(), chunks=None,
+            unsigned=False, sessions=None, has=(), messages=None, chunks=None,
         )  # fmt: skip
 
 

@@ -934,6 +934,14 @@ export type SearchBody = {
    */
   count?: boolean;
   /**
+   * People, places, products and the like that the messages name: any of these.
+   */
+  entities?: Array<string> | null;
+  /**
+   * Files that the messages are about, by name or the end of a path: any of these.
+   */
+  files?: Array<string> | null;
+  /**
    * Search in this generation of vectors, which a change of the model has kept.
    */
   generation?: number | null;
@@ -1001,6 +1009,14 @@ export type SearchBody = {
    */
   tags?: Array<string> | null;
   /**
+   * Tools whose calls the messages are about: any of these.
+   */
+  tools?: Array<string> | null;
+  /**
+   * Topics of conversations: any of these.
+   */
+  topics?: Array<string> | null;
+  /**
    * A date includes the whole day.
    */
   until?: string | null;
@@ -1016,7 +1032,7 @@ export type SearchBody = {
   /**
    * Legs to leave out.
    */
-  without?: Array<"dense" | "own" | "window" | "quoted" | "title" | "time"> | null;
+  without?: Array<"dense" | "own" | "window" | "quoted" | "title" | "time" | "file"> | null;
 };
 
 /**

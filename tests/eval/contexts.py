@@ -1,10 +1,11 @@
 """What gets into a context: the share of questions whose every cited message stands in it in its own words.
 
-    python -m tests.eval.contexts [--budget 4000] [--homes DIR] [--folds]
+    python -m tests.eval.contexts [--budget 4000] [--homes DIR] [--folds] [--first LOCOMO BEAM]
 
 Beside the product stand the best messages by cosine alone and by BM25 alone, filled up to the same budget and
 rendered alike. ``--folds`` chooses the settings of a context by the other conversations of a set, and measures them on
-the one that is left out. ``--homes`` keeps the ingested homes for another run. Summaries and facts are made before, as
+the one that is left out. ``--homes`` keeps the ingested homes for another run, ``--first`` takes so many conversations
+of each set. Summaries and facts are made before, as
 in any home that has been open for a while.
 """
 
@@ -16,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from statistics import fmean
 
@@ -258,25 +259,29 @@ def figures(rows: Sequence[Row]) -> dict[str, object]:
     return found
 
 
-def each(homes: Path) -> Iterator[tuple[str, BenchmarkCorpus, Appliance]]:
+First = Mapping[str, int | None]
+"""How many conversations of each set are measured; None for all."""
+
+
+def each(homes: Path, first: First) -> Iterator[tuple[str, BenchmarkCorpus, Appliance]]:
     for set_name, load in SETS.items():
-        for conversation in load():
+        for conversation in islice(load(), first.get(set_name)):
             with Appliance.open(home_of(conversation, homes), worker=False) as memory:
                 memory.run_pending_jobs()
                 yield set_name, conversation, memory
 
 
-def run(homes: Path, budget: int) -> dict[str, object]:
+def run(homes: Path, budget: int, first: First) -> dict[str, object]:
     rows: dict[str, dict[str, list[Row]]] = {}
-    for set_name, conversation, memory in each(homes):
+    for set_name, conversation, memory in each(homes, first):
         for system, found in measure(memory, conversation, budget).items():
             rows.setdefault(set_name, {}).setdefault(system, []).extend(found)
     return {name: {system: figures(found) for system, found in by.items()} for name, by in rows.items()}
 
 
-def run_folds(homes: Path, budget: int) -> dict[str, object]:
+def run_folds(homes: Path, budget: int, first: First) -> dict[str, object]:
     rows: dict[str, dict[str, Mapping[tuple[object, ...], Sequence[Row]]]] = {}
-    for set_name, conversation, memory in each(homes):
+    for set_name, conversation, memory in each(homes, first):
         rows.setdefault(set_name, {})[conversation.name] = folds(memory, conversation, budget)
     return {name: held_out(by) for name, by in rows.items()}
 
@@ -286,12 +291,18 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=BUDGET)
     parser.add_argument("--homes", type=Path)
     parser.add_argument("--folds", action="store_true")
+    parser.add_argument("--first", type=int, nargs=2, metavar=("LOCOMO", "BEAM"), default=(None, None))
     given = parser.parse_args()
-    measured: Callable[[Path, int], dict[str, object]] = run_folds if given.folds else run
+    measured: Callable[[Path, int, First], dict[str, object]] = run_folds if given.folds else run
+    first = dict(zip(SETS, given.first, strict=True))
     with tempfile.TemporaryDirectory() as folder:
         homes = given.homes or Path(folder)
         homes.mkdir(parents=True, exist_ok=True)
-        print(json.dumps({"budget": given.budget, "encoding": COUNTER.name, **measured(homes, given.budget)}, indent=1))
+        print(
+            json.dumps(
+                {"budget": given.budget, "encoding": COUNTER.name, **measured(homes, given.budget, first)}, indent=1
+            )
+        )
 
 
 if __name__ == "__main__":

@@ -36,9 +36,9 @@ from tests.engines import engine_of
 from tests.eval.runner import SETS
 
 WEIGHTS = EVIDENCE.weights or {}
-UNFITTED = {"quoted", "period", "title", "max_sim"}
-"""The sets have nothing in quotation marks, no titles, and no question for a time alone; their memories have token
-vectors, without which ``max_sim`` has no part."""
+UNFITTED = {"quoted", "file", "period", "title", "max_sim"}
+"""The sets have nothing in quotation marks, no titles, few files, and no question for a time alone; their memories
+have token vectors, without which ``max_sim`` has no part."""
 NAMES = tuple(name for name in WEIGHTS if name not in UNFITTED)
 BALANCE = 3.0
 """What a BEAM question counts in the joint fit against one of LoCoMo: it has a fifth as many."""

@@ -69,7 +69,7 @@ def test_what_a_question_cites_is_in_its_context(tmp_path: Path) -> None:
 @needs_data
 @pytest.mark.campaign
 def test_contexts_of_all_chats(tmp_path: Path) -> None:
-    found: Any = contexts.run(tmp_path, contexts.BUDGET)
+    found: Any = contexts.run(tmp_path, contexts.BUDGET, {})
     assert found["locomo"]["context"]["every cited message"] >= 0.89
     assert (
         found["locomo"]["context"]["every cited message"]

@@ -240,8 +240,9 @@ def test_titles_and_queries_are_never_syntax(memory: Appliance, tmp_path: Path, 
 
 @pytest.mark.parametrize("leg", LEGS)
 def test_every_leg_can_be_left_out(memory: Appliance, tmp_path: Path, leg: str) -> None:
-    store(memory, tmp_path, [*titled("Kitchen renovation"), *monthly()])
-    query = 'budget of the kitchen renovation in March 2024, "it came"'
+    planned = {"session_id": "p", "message_id": "p1", "content": "The plan stands in plan.pdf."}
+    store(memory, tmp_path, [*titled("Kitchen renovation"), *monthly(), planned])
+    query = 'budget of the kitchen renovation in March 2024, "it came", plan.pdf'
     every = memory.search(query, limit=100)
     assert any(leg in hit.why["legs"] for hit in every)
     assert not any(leg in hit.why["legs"] for hit in memory.search(query, limit=100, without=[leg]))

@@ -11,6 +11,7 @@ import pytest
 from appliance import Appliance
 from appliance.errors import NotFound, UsageError
 from appliance.memory import summary_planner
+from appliance.store import migrations
 from appliance.types import Event, Summary
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
@@ -76,6 +77,54 @@ def test_what_is_shorter_than_a_summary_has_none(memory: Appliance) -> None:
     session.add("assistant", "Then we need oil.")
     assert memory.summaries.make(session.id) == []
     assert memory.summaries.pending() == 0
+
+
+SHORT_EXCHANGE = (
+    ("user", "My router drops the wifi every evening around eight. What could it be?"),
+    ("assistant", "Most likely channel congestion. Switch the 2.4 GHz band to channel 1 or 11. Or use the 5 GHz band."),
+)
+
+
+def add_short_exchange(memory: Appliance) -> str:
+    session = memory.sessions.create()
+    for role, text in SHORT_EXCHANGE:
+        session.add(role, text)
+    return session.id
+
+
+def test_a_short_exchange_has_a_shorter_summary(memory: Appliance) -> None:
+    (summary,) = memory.summaries.make(add_short_exchange(memory))
+    quoted = sum(len(quote.text) for quote in summary.quotes)
+    assert 0 < quoted < sum(len(text) for _, text in SHORT_EXCHANGE)
+
+
+def test_a_summary_that_would_quote_all_of_it_is_none(memory: Appliance) -> None:
+    session = memory.sessions.create()
+    session.add(
+        "user", "Remember that the spare key of the boat house hangs behind the green door, " + "left of it " * 10
+    )
+    assert memory.summaries.make(session.id) == []
+
+
+def test_an_existing_home_gets_summaries_of_short_exchanges(
+    filled: Appliance, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lines = [
+        {"session_id": "short", "role": role, "content": text, "timestamp": "2024-05-01T10:00:00Z"}
+        for role, text in SHORT_EXCHANGE
+    ]
+    filled.ingest(write(tmp_path / "short.jsonl", lines))
+    with monkeypatch.context() as earlier:
+        earlier.setattr(summary_planner, "MIN_PART_CHARACTERS", dict.fromkeys(summary_planner.MIN_PART_CHARACTERS, 600))
+        tend(filled)
+        assert not filled.summaries.list(session_id="short")
+        before = {one.id for one in filled.summaries.list()}
+    with engine_of(filled)._database.write() as tx:
+        for statement in migrations.SHORT_SUMMARIES:
+            tx.execute(statement)
+    tend(filled)
+    assert len(filled.summaries.list(session_id="short")) == 1
+    assert before < {one.id for one in filled.summaries.list()}
 
 
 def test_the_last_active_conversation_comes_first(memory: Appliance, told: list[Event], tmp_path: Path) -> None:
@@ -161,8 +210,6 @@ def test_an_edit_that_comes_while_a_summary_is_made_is_not_written_over(
     filled: Appliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The words that the message had before must not come back with a summary that was begun before."""
-    from appliance.memory import summary_planner
-
     plan = summary_planner.plan
     session = filled.sessions.get("harbour")
 
@@ -182,8 +229,6 @@ def test_an_edit_that_comes_while_a_summary_is_made_is_not_written_over(
 def test_what_is_said_while_a_summary_is_made_waits_for_the_next(
     filled: Appliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from appliance.memory import summary_planner
-
     plan = summary_planner.plan
     session = filled.sessions.get("harbour")
 

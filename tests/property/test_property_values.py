@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
@@ -43,7 +44,7 @@ def test_a_shortened_text_fits_and_is_the_text_s_own(text: str, query: str, room
     assert room >= MIN_SHORTENED_TOKENS
     assert short.tokens == COUNTER.count(short.text) <= room
     place = 0
-    for part in short.text.split("[…] "):
+    for part in re.split(r"\[…\][ \n]", short.text):
         found = text.replace("[…] ", "").find(part.removesuffix("[…]").strip(), place)
         assert found >= 0, "the text's own words, in the text's own order"
         place = found

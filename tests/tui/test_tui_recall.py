@@ -271,6 +271,11 @@ def test_what_lands_while_one_looks_is_found_without_a_key(filled: Path, tmp_pat
         ('user:"ana maria" role:user x', "x", SearchFilters(user="ana maria", roles=("user",))),
         ('author:"Ben We', 'author:"Ben We', SearchFilters()),
         ('author:"Ben Weber"', 'author:"Ben Weber"', SearchFilters()),
+        (
+            'file:plan.md tool:bash x topic:"the move" y',
+            "x y",
+            SearchFilters(files=("plan.md",), tools=("bash",), topics=("the move",)),
+        ),
         ("with:ben with:mum x", "x", SearchFilters(participants=("ben", "mum"))),
         ("http://a.b:80 c", "http://a.b:80 c", SearchFilters()),
         ("resource:slack x", "resource:slack x", SearchFilters()),

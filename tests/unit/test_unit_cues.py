@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from appliance.memory.extractive.cues import cues, detect_languages, is_filler, is_non_answer, is_offer, words_of
-from appliance.memory.extractive.entities import names, paths
+from appliance.memory.extractive.cues import (
+    cues,
+    detect_languages,
+    is_filler,
+    is_non_answer,
+    is_offer,
+    settles,
+    words_of,
+)
+from appliance.memory.extractive.entities import names
+from appliance.types.file_names import paths
 
 DECIDED = [
     "We decided to move the launch to March.",
@@ -220,6 +229,8 @@ def test_an_offer_of_help_is_no_question() -> None:
         ("Yesterday I met Anna Berg in Oslo about the Fjord project.", ["Anna Berg", "Oslo", "Fjord"]),
         ("It costs $1,200 and takes 45 % of 3 GB on v2.3.1.", ["$1,200", "45 %", "3 GB", "v2.3.1"]),
         ("Tomorrow is fine.", []),
+        ("If it rains (it does) We stay, and Our tent dries at home with Will.", ["Will"]),
+        ("See you there 😀 Bring the tent of Anna.", ["Anna"]),
     ],
 )
 def test_names_are_found_within_a_sentence(sentence: str, found: list[str]) -> None:
@@ -235,3 +246,21 @@ def test_where_every_noun_has_a_capital_only_a_run_of_them_is_a_name() -> None:
 def test_files_are_found_by_their_endings() -> None:
     text = "See src/app/main.py, ./setup.cfg and `notes.md`; not https://a.example/x.html, request.json or Node.js."
     assert paths(text) == ("src/app/main.py", "setup.cfg", "notes.md")
+    assert paths("console.log(process.env), math.log; app.py and logger.js") == ("app.py", "logger.js")
+
+
+@pytest.mark.parametrize(
+    ("decision", "item", "ends"),
+    [
+        (
+            "We decided on blue as the colour of the kitchen.",
+            "We still need to decide the colour of the kitchen.",
+            True,
+        ),
+        ("We decided on the kitchen from Bremen.", "We still need to decide the colour of the kitchen.", False),
+        ("We have chosen the hotel by the harbour.", "We still need to find a hotel at the harbour.", True),
+        ("We decided to leave on Monday.", "We still need to decide the colour.", False),
+    ],
+)
+def test_an_open_item_ends_with_a_decision_about_it(decision: str, item: str, ends: bool) -> None:
+    assert settles(decision, "decided", item) is ends

@@ -25,6 +25,7 @@ BY_WORDS = {"own": {"score": 5.0, "rank": 1}}
             "Found mainly by its words; in a conversation with such a title; said by Ben, whom the query names.",
         ),
         ({"quoted": 35.0, "own": 1.0}, BY_WORDS, "Found by its exact words."),
+        ({"file": 30.0, "dense": 0.2}, {}, "Found by a file that the query names."),
         ({"period": 35.0, "time": 3.0, "dense": 0.2}, {}, "Found by its time, which is asked for."),
         ({"dense": -0.2}, {}, "Found by little that it has in common with the query."),
         (

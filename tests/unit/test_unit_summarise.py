@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from appliance.memory.extractive import analyze, draft_summary, exchanges, slice_analysis, summarize, topics
 from appliance.memory.extractive.sentences import sentence_spans
+from appliance.memory.summary_planner import merge_metadata
 from appliance.types import Message
 from appliance_models import load_lexicon
 
@@ -166,6 +167,30 @@ def test_only_questions_that_nobody_answered_are_open_and_none_of_an_assistant()
     assert [one["message_id"] for one in found["unresolved"]] == ["m6"]
     left = summarize(said(("Ada", "Where did you put the keys?"), ("Ben", "No idea, sorry.")), load_lexicon().vectors)
     assert [one["message_id"] for one in left.metadata["unresolved"]] == ["m1"]
+
+
+def test_what_was_left_open_ends_when_it_is_decided() -> None:
+    turns = [
+        ("Ada", "We still need to decide the colour of the kitchen."),
+        ("Ben", "And we still need to find a hotel in Bremen."),
+        ("Ada", "We decided on blue as the colour for the kitchen."),
+    ]
+    found = summarize(said(*turns), load_lexicon().vectors).metadata
+    assert [one["message_id"] for one in found["unresolved"]] == ["m2"]
+    before = summarize(said(*turns[:2]), load_lexicon().vectors).metadata
+    assert [one["message_id"] for one in before["unresolved"]] == ["m1", "m2"]
+
+
+def test_a_long_conversation_ends_what_a_later_topic_decides() -> None:
+    topics_found = [
+        summarize(said(*turns), load_lexicon().vectors).metadata
+        for turns in (
+            [("Ada", "We still need to decide the colour of the kitchen.")],
+            [("Ben", "We decided on blue as the colour for the kitchen.")],
+        )
+    ]
+    assert merge_metadata(topics_found)["unresolved"] == []
+    assert len(merge_metadata(topics_found[::-1])["unresolved"]) == 1, "it was left open again"
 
 
 def test_a_part_knows_what_was_answered_behind_it() -> None:

@@ -21,7 +21,7 @@ _LIKE_A_FILTER = re.compile(r"(?:^|(?<=\s))([A-Za-z]{2,20}):(?!//)(\S?)")
 _MEANT = {
     "from": "author", "by": "author", "sender": "author", "who": "author", "to": "with", "chat": "with", "in": "source",
     "app": "source", "format": "source", "label": "tag", "after": "since", "before": "until", "type": "has",
-    "is": "has",
+    "is": "has", "path": "file", "about": "topic", "subject": "topic", "name": "entity", "command": "tool",
 }  # fmt: skip
 """The filter that is meant by a name that other programs use."""
 
@@ -82,6 +82,8 @@ def filter_options(memory: Appliance, user: str | None) -> list[PickerOption]:
             ("role", choices.roles, "message"),
             ("author", authors, "message"),
             ("tag", tags, "conversation"),
+            ("tool", choices.tools, "message"),
+            ("file", choices.files, "message"),
             ("user", choices.users, "conversation"),
         )
         for value, count in counts.items()

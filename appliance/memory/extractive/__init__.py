@@ -5,6 +5,7 @@ chooses among them; ``summarize`` does the first and the last. ``exchanges`` and
 worth a summary. Everything is pure: no store and no model; an ``Embed`` function supplies the vectors."""
 
 from appliance.memory.extractive.analysis import ConversationAnalysis, Embed, analyze, message_vectors, slice_analysis
+from appliance.memory.extractive.cues import settles
 from appliance.memory.extractive.segmentation import Range, exchanges, topics
 from appliance.memory.extractive.selection import (
     EXTRACTIVE,
@@ -19,6 +20,6 @@ from appliance.memory.extractive.selection import (
 
 __all__ = [
     "EXTRACTIVE", "ConversationAnalysis", "Embed", "Range", "SummaryDraft", "analyze", "draft_summary", "exchanges",
-    "message_vectors", "render_quotes", "score_sentences", "select_diverse", "slice_analysis", "summarize", "to_quotes",
-    "topics",
+    "message_vectors", "render_quotes", "score_sentences", "select_diverse", "settles", "slice_analysis", "summarize",
+    "to_quotes", "topics",
 ]  # fmt: skip

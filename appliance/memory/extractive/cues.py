@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Literal
 
 from appliance.languages import LANGUAGES, Language
+from appliance.store.lexical import stem
 
 Cue = Literal["decided", "promised", "open", "wonders", "problem", "solved", "concluded"]
 CUES: tuple[Cue, ...] = ("decided", "promised", "open", "wonders", "problem", "solved", "concluded")
@@ -99,6 +100,31 @@ def _has_cue(cue: Cue, words: str, language: Language) -> bool:
 def _after_last(pattern: re.Pattern[str], text: str) -> str:
     breaks = [match.end() for match in pattern.finditer(text)]
     return text[breaks[-1] :] if breaks else text
+
+
+def settles(sentence: str, cue: Cue, open_item: str) -> bool:
+    """Whether a decision or a solution is about an item that was left open: they share two content words, or the only
+    one of the item. Words of the cues themselves ("decide") are not counted."""
+    settled, marks = _content_stems(sentence), _content_stems(_first_match(cue, sentence))
+    topic = _content_stems(open_item) - _content_stems(_first_match("open", open_item)) - marks
+    return bool(topic) and len(topic & settled) >= min(2, len(topic))
+
+
+def _first_match(cue: Cue, sentence: str) -> str:
+    found = _pattern(cue, *LANGUAGES).search(sentence.translate(_APOSTROPHES))
+    return found.group() if found else ""
+
+
+def _content_stems(text: str) -> frozenset[str]:
+    """The stems of the content words of a text; numbers count, single letters do not."""
+    words = words_of(text)
+    languages = detect_languages(words)
+    return frozenset(
+        stem(word)
+        for word in words
+        if (len(word) > 1 or word.isdigit())
+        and not any(word in language.function_words | language.filler_words for language in languages)
+    )
 
 
 def is_non_answer(text: str) -> bool:

@@ -1,12 +1,12 @@
-"""Names and numbers in a sentence, files in a message. The rules are simple, and prefer no name to a wrong one."""
+"""Names and numbers in a sentence. The rules are simple, and prefer no name to a wrong one."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
 
-from appliance.languages import ENGLISH
+from appliance.languages import ENGLISH, GERMAN
 from appliance.languages.language import calendar_names
 
 _NAME = re.compile(r"[^\W\d_a-zß-öø-ÿ][\w'’-]*(?: (?:[^\W\d_a-zß-öø-ÿ][\w'’-]*|\d{1,4}(?:\.\d+)*))*")
@@ -16,27 +16,15 @@ _NUMBER = re.compile(
 )
 _INNER = re.compile(r"[a-z][A-Z]|[A-Z]{2}|\d")
 _GENITIVE = re.compile(r"['’]s$")
-_SUFFIX = re.compile(
-    r"\.(?:py|pyi|ipynb|js|jsx|ts|tsx|mjs|css|scss|html?|json|ya?ml|toml|ini|cfg|conf|md|rst|txt|csv|tsv|sql|sh|bash|ps1|rs"
-    r"|go|java|kt|swift|c|h|cc|cpp|hpp|cs|rb|php|lua|jl|exs?|vue|svelte|xml|lock|log|env|pdf|docx?|xlsx?|pptx?|png|jpe?g"
-    r"|gif|svg|zip|gz|db|sqlite)(?![\w/@-]|\.\w)"
-)
-_PATH_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/~")
-# Libraries with the name of a file, and what programs call a part of something.
-_NOT_A_FILE = re.compile(
-    r"(?:[a-z]+\.)*(?:node|next|vue|nuxt|express|three|d3|react|angular|chart|discord|socket)\.(?:js|ts)"
-    r"|(?:request|response|res|req|self|this|np|pd|os|sys|app|plt|math|logger)\.\w+",
-    re.IGNORECASE,
-)
-
-SCAN_CHARACTERS = 20_000  # of a message that are searched for files
-
-MAX_PATH_CHARACTERS = 120
-
 _COMMON = frozenset(
     "I I'm I'll I've I'd OK TODO FIXME FAQ LOL OMG PS BTW FYI ASAP NOT AND THE A No Yes"
     " Mom Dad God Sir Note Step Hey Hi AM PM KB MB GB TB EUR USD".split()
 ) | frozenset(name.capitalize() for name in calendar_names(ENGLISH.temporal))
+
+_FUNCTION_WORDS = (ENGLISH.function_words | ENGLISH.filler_words) - {"will"}
+"""No names, also with a capital: "(if it rains) We stay". Will is a name more often than a verb with a capital."""
+
+_GERMAN_FUNCTION_WORDS = GERMAN.function_words | GERMAN.filler_words
 
 
 def names(sentence: str, *, nouns_capitalized: bool = False) -> Iterator[str]:
@@ -53,35 +41,17 @@ def names(sentence: str, *, nouns_capitalized: bool = False) -> Iterator[str]:
         yield from (match.group().rstrip(".,") for match in _NUMBER.finditer(sentence))
 
 
-@lru_cache(maxsize=2_048)
-def _paths(text: str) -> tuple[str, ...]:
-    return tuple(path for suffix in _SUFFIX.finditer(text) if (path := _path_before(text, suffix)))
-
-
-def paths(message: str) -> tuple[str, ...]:
-    """Return the files that a message names, by a known suffix; web addresses are none."""
-    return _paths(message[:SCAN_CHARACTERS])
-
-
-def _path_before(text: str, suffix: re.Match[str]) -> str | None:
-    start = suffix.start()
-    first = max(0, start - MAX_PATH_CHARACTERS)
-    while start > first and text[start - 1] in _PATH_CHARACTERS:
-        start -= 1
-    path = text[start : suffix.end()].removeprefix("./")
-    stem = path.rpartition("/")[2].rpartition(".")[0]
-    is_address = text[start - 1 : start] in tuple(":@") or path.startswith("//")
-    return None if is_address or not any(map(str.isalnum, stem)) or _NOT_A_FILE.fullmatch(path) else path
-
-
 def _begins_sentence(text: str, start: int) -> bool:
-    """Whether a place is the first word of its sentence, of a quotation, or after a colon."""
+    """Whether a place is the first word of its sentence, of a quotation, or after a colon or an emoji."""
     before = text[:start].rstrip(" \"'“„«(*_[¡¿\n")
-    return not before or before[-1] in ".!?:…-–—"
+    return not before or before[-1] in ".!?:…-–—" or unicodedata.category(before[-1]) == "So"
 
 
 def _is_name(name: str, *, nouns_capitalized: bool) -> bool:
     words = name.split()
     if len(name) < 2 or all(word in _COMMON for word in words):
+        return False
+    known = _FUNCTION_WORDS | _GERMAN_FUNCTION_WORDS if nouns_capitalized else _FUNCTION_WORDS
+    if all(word == word.capitalize() and word.lower() in known for word in words):
         return False
     return not nouns_capitalized or len(words) > 1 or _INNER.search(name) is not None

@@ -8,13 +8,16 @@ from itertools import chain
 from typing import Any
 
 from appliance.memory.extractive.analysis import AnalyzedSentence, ConversationAnalysis, is_conversational
-from appliance.memory.extractive.cues import is_non_answer, is_offer
-from appliance.memory.extractive.entities import paths
+from appliance.memory.extractive.cues import Cue, is_non_answer, is_offer, settles
 from appliance.types import Message
+from appliance.types.file_names import paths
 
 MAX_ITEMS = 12  # of each kind: the latest decisions and the like, the most frequent names
 MIN_QUESTION_WORDS = 4  # a question of fewer words ("And you?") does not say what it asks
 MAX_PROBLEM_DISTANCE = 30  # messages between a problem and the word that something works
+
+SETTLING_CUES: tuple[Cue, ...] = ("decided", "solved")
+"""What ends an open item; only people decide, but an assistant can solve."""
 
 
 def extract_outcomes(analysis: ConversationAnalysis) -> Mapping[str, Any]:
@@ -45,16 +48,31 @@ def _items(analysis: ConversationAnalysis, sentences: Sequence[AnalyzedSentence]
 
 
 def _unresolved(analysis: ConversationAnalysis) -> list[AnalyzedSentence]:
-    """What people call open, and their questions without an answer; an assistant's questions only invite to go on."""
+    """What people call open and do not settle later, and their questions without an answer.
+
+    An assistant's questions only invite to go on.
+    """
     return [
         s
         for s in analysis.sentences
         if analysis.messages[s.message].role == "user"
         and (
-            ("open" in s.cues and not s.is_question)
+            ("open" in s.cues and not s.is_question and not _is_settled(analysis, s))
             or ((s.is_question or "wonders" in s.cues) and _is_unanswered(analysis, s))
         )
     ]
+
+
+def _is_settled(analysis: ConversationAnalysis, sentence: AnalyzedSentence) -> bool:
+    """Whether something is decided or solved later that was left open."""
+    later = (s for s in analysis.sentences if (s.message, s.start) > (sentence.message, sentence.start))
+    return any(
+        settles(analysis.text(other), cue, analysis.text(sentence))
+        for other in later
+        if not other.is_question
+        for cue in SETTLING_CUES
+        if cue in other.cues and (cue == "solved" or analysis.messages[other.message].role == "user")
+    )
 
 
 def _is_unanswered(analysis: ConversationAnalysis, sentence: AnalyzedSentence) -> bool:

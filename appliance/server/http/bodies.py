@@ -107,8 +107,11 @@ Tag = Annotated[
     str, Field(max_length=MAX_TAG_CHARACTERS, pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f\s#][^\x00-\x1f\x7f]*$")
 ]
 """A tag as ``store.tags`` takes it: one line that has more than spaces and "#"."""
+Mentioned = Annotated[str, Field(min_length=1, max_length=400)]
+"""The name of a tool, a file or an entity, or the words of a topic."""
+
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT), WHOLE_NUMBER]
-Leg = Literal["dense", "own", "window", "quoted", "title", "time"]
+Leg = Literal["dense", "own", "window", "quoted", "title", "time", "file"]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Ttl = Annotated[int, Field(ge=0, le=MAX_TTL_SECONDS), WHOLE_NUMBER]
 
@@ -171,6 +174,14 @@ class SearchBody(ScopedBody):
     )
     has: list[Contained] | None = Field(None, description="What the messages have besides words: any of these.")
     tags: list[Tag] | None = Field(None, description="Tags of sessions, of which one suffices.")
+    tools: list[Mentioned] | None = Field(None, description="Tools whose calls the messages are about: any of these.")
+    files: list[Mentioned] | None = Field(
+        None, description="Files that the messages are about, by name or the end of a path: any of these."
+    )
+    entities: list[Mentioned] | None = Field(
+        None, description="People, places, products and the like that the messages name: any of these."
+    )
+    topics: list[Mentioned] | None = Field(None, description="Topics of conversations: any of these.")
     since: DateText | None = None
     until: DateText | None = Field(None, description="A date includes the whole day.")
     as_of: DateText | None = Field(None, description="Search the memory as it was then.")

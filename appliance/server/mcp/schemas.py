@@ -43,6 +43,7 @@ Tags = Annotated[
     list[Annotated[str, Meta(min_length=1, max_length=100)]],
     Meta(max_length=20, description="Only conversations with one of these tags."),
 ]
+Mentioned = list[Annotated[str, Meta(min_length=1, max_length=400)]]
 Cursor = Annotated[
     str, Meta(max_length=400, description="From the answer before, to get what it left; repeat the rest.")
 ]
@@ -75,6 +76,14 @@ class SearchArguments(ToolArguments, frozen=True):
     ] = []
     has: Contents = []
     tags: Tags = []
+    tools: Annotated[Mentioned, Meta(max_length=20, description="Only turns about a call of one of these tools.")] = []
+    files: Annotated[
+        Mentioned, Meta(max_length=20, description="Only turns about one of these files: a name or the end of a path.")
+    ] = []
+    entities: Annotated[
+        Mentioned, Meta(max_length=20, description="Only messages that name one of these people, places, products.")
+    ] = []
+    topics: Annotated[Mentioned, Meta(max_length=20, description="Only conversations about one of these topics.")] = []
     include_archived: Annotated[
         bool, Meta(description="Old, archived messages too; they are searched anyway if nothing else matches well.")
     ] = False

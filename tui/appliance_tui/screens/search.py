@@ -458,7 +458,7 @@ class SearchScreen(SelectingScreen):
                 "Filter the search",
                 choices,
                 filters.parse_filter,
-                "An author, source, role, tag or user; or since 2024-03",
+                "An author, source, role, tag, tool, file or user; or since 2024-03",
             )
         )
         if chosen is not None:
