@@ -22,6 +22,7 @@ from appliance.cli import (
     attachments,
     backup,
     bench,
+    core,
     demo,
     discover,
     facts,
@@ -87,7 +88,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "people": people.verbs,
         "export": show.export,
     },
-    "Edit": {"pin": pins.pin, "unpin": pins.unpin, "correct": pins.correct, "tag": tags.verbs},
+    "Edit": {"pin": pins.pin, "unpin": pins.unpin, "correct": pins.correct, "tag": tags.verbs, "core": core.verbs},
     "Maintain": {
         "status": maintenance.status,
         "verify": maintenance.verify,

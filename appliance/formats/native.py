@@ -31,6 +31,7 @@ _STATE_KINDS = (
     "participant",
     "contact",
     "person",
+    "block",
     "decision",
     "rejection",
     "fact",

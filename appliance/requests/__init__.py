@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     )
     from appliance.requests.backups import BackupRequest, KnownBackupsRequest
     from appliance.requests.base import PRIVATE_PREFIX, Request, result_type
+    from appliance.requests.core import (
+        AppendToBlockRequest,
+        BlockHistoryRequest,
+        BlockRequest,
+        DeleteBlockRequest,
+        ListBlocksRequest,
+        ReplaceInBlockRequest,
+        RevertBlockRequest,
+        SetBlockRequest,
+    )
     from appliance.requests.facts import (
         AddFactRequest,
         AddFactUndoablyRequest,
@@ -162,6 +172,10 @@ _MODULE_BY_NAME = {
             "ArchiveStatusRequest ListArchivedRequest RestoreArchivedRequest RunArchiveRequest SetRetentionRequest"
         ),
         "backups": "BackupRequest KnownBackupsRequest",
+        "core": (
+            "AppendToBlockRequest BlockHistoryRequest BlockRequest DeleteBlockRequest ListBlocksRequest "
+            "ReplaceInBlockRequest RevertBlockRequest SetBlockRequest"
+        ),
         "facts": (
             "AddFactRequest AddFactUndoablyRequest ConfirmFactRequest CorrectFactRequest DecideFactRequest "
             "FactHistoryRequest FactRequest ListFactsRequest PendingFactsRequest ProfileRequest RejectFactRequest "
@@ -201,10 +215,13 @@ __all__ = [
     "AddFactUndoablyRequest",
     "AddMessageRequest",
     "AddWatchedRequest",
+    "AppendToBlockRequest",
     "ArchiveStatusRequest",
     "AttachmentFileRequest",
     "AttachmentRequest",
     "BackupRequest",
+    "BlockHistoryRequest",
+    "BlockRequest",
     "BranchRequest",
     "ChoicesRequest",
     "ClaimIndexRequest",
@@ -217,6 +234,7 @@ __all__ = [
     "CreateSessionRequest",
     "DayRequest",
     "DecideFactRequest",
+    "DeleteBlockRequest",
     "DeleteSessionRequest",
     "DiscoverRequest",
     "EmbedRequest",
@@ -239,6 +257,7 @@ __all__ = [
     "KnownBackupsRequest",
     "ListArchivedRequest",
     "ListAttachmentsRequest",
+    "ListBlocksRequest",
     "ListFactsRequest",
     "ListPeopleRequest",
     "ListSecretsRequest",
@@ -272,9 +291,11 @@ __all__ = [
     "RemoveWatchedRequest",
     "RenamePersonRequest",
     "RenameSessionRequest",
+    "ReplaceInBlockRequest",
     "Request",
     "RestoreArchivedRequest",
     "ResumeSessionRequest",
+    "RevertBlockRequest",
     "ReviewFactsRequest",
     "RunArchiveRequest",
     "RunJobsRequest",
@@ -284,6 +305,7 @@ __all__ = [
     "SearchSummariesRequest",
     "SessionMessagesRequest",
     "SessionRequest",
+    "SetBlockRequest",
     "SetMeRequest",
     "SetRetentionRequest",
     "SetStorageScopeRequest",

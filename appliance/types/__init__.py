@@ -29,9 +29,10 @@ if TYPE_CHECKING:
         RecoveryReport,
         RestoreReport,
     )
+    from appliance.types.core import BlockEditor, BlockRevision, CoreBlock
     from appliance.types.discovery import Discovery, FoundHistory, OnDiscovered
     from appliance.types.documents import DocumentPage, PageText, document_page
-    from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
+    from appliance.types.erasure import BlockErasure, Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
     from appliance.types.index import IndexStatus
     from appliance.types.overview import (
         Activity,
@@ -138,6 +139,7 @@ if TYPE_CHECKING:
         Role,
         Scope,
         SessionOrder,
+        SharingLayerName,
         StorageScope,
         TimeOf,
     )
@@ -150,9 +152,10 @@ _MODULE_BY_NAME = {
         "backup": (
             "BackupCheck BackupInfo BackupProblem BackupReport KnownBackups LostPart RecoveryReport RestoreReport"
         ),
+        "core": "BlockEditor BlockRevision CoreBlock",
         "discovery": "Discovery FoundHistory OnDiscovered",
         "documents": "DocumentPage PageText document_page",
-        "erasure": "Echo EchoKind ErasurePreview ErasureReport Receipt",
+        "erasure": "BlockErasure Echo EchoKind ErasurePreview ErasureReport Receipt",
         "index": "IndexStatus",
         "overview": (
             "Activity FilterChoices ImportedFile ImportedSession MessageMatches Outline Owner ReindexForecast "
@@ -178,7 +181,7 @@ _MODULE_BY_NAME = {
         "verification": "ChunkedOtherwise SourceCoverage VerifyReport",
         "vocabulary": (
             "LEVELS LOCAL ROLES UNVERIFIED FactKind FactState Fidelity FileStatus HitOrder LayerName Level "
-            "Metadata Mode Role Scope SessionOrder StorageScope TimeOf"
+            "Metadata Mode Role Scope SessionOrder SharingLayerName StorageScope TimeOf"
         ),
     }.items()
     for name in names.split()
@@ -203,11 +206,15 @@ __all__ = [
     "BackupInfo",
     "BackupProblem",
     "BackupReport",
+    "BlockEditor",
+    "BlockErasure",
+    "BlockRevision",
     "ChunkedOtherwise",
     "ContactRecord",
     "Contained",
     "Context",
     "ContextItem",
+    "CoreBlock",
     "Discovery",
     "DocumentPage",
     "Dropped",
@@ -290,6 +297,7 @@ __all__ = [
     "SessionPage",
     "SessionPart",
     "SessionRecord",
+    "SharingLayerName",
     "Source",
     "SourceCoverage",
     "StartPage",
