@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from appliance.resources import (
         Archive,
         Attachments,
+        Core,
         Erasure,
         Facts,
         Index,
@@ -70,8 +71,11 @@ if TYPE_CHECKING:
         BackupInfo,
         BackupProblem,
         BackupReport,
+        BlockErasure,
+        BlockRevision,
         Context,
         ContextItem,
+        CoreBlock,
         Discovery,
         DocumentPage,
         Dropped,
@@ -160,14 +164,16 @@ _LAZY_EXPORTS = {
         ),
         "paths": "Home",
         "resources": (
-            "Archive Attachments Erasure Facts Index Overview People Pins Secrets Session Sessions Summaries Watching"
+            "Archive Attachments Core Erasure Facts Index Overview People Pins Secrets Session Sessions Summaries "
+            "Watching"
         ),
         "subscriptions": "Events Watcher",
         "types": (
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
-            "BackupReport Context ContextItem Dropped Echo ErasurePreview ErasureReport Event Fact "
-            "FactAddition FactChange FileReport Anniversary Attachment AttachmentPage Discovery DocumentPage "
-            "FoundHistory RecentSession SessionDay StartPage Statistics StatisticsRow TagCount TimelineMonth "
+            "BackupReport BlockErasure BlockRevision Context ContextItem CoreBlock Dropped Echo ErasurePreview "
+            "ErasureReport Event Fact FactAddition FactChange FileReport Anniversary Attachment AttachmentPage "
+            "Discovery DocumentPage FoundHistory RecentSession SessionDay StartPage Statistics StatisticsRow TagCount "
+            "TimelineMonth "
             "FilterChoices Histogram Hit Hits Identity Importance ImportedFile ImportedSession IndexStatus "
             "IngestReport InputProblem KnownBackups "
             "Layer LostPart Message MessageMatches MessageVersion MetricsSnapshot Outline Owner PeopleChange "
@@ -201,9 +207,13 @@ __all__ = [
     "BackupProblem",
     "BackupReport",
     "Backups",
+    "BlockErasure",
+    "BlockRevision",
     "ConfigError",
     "Context",
     "ContextItem",
+    "Core",
+    "CoreBlock",
     "DaemonGone",
     "Discovery",
     "DiskFull",

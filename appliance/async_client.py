@@ -96,6 +96,19 @@ class AsyncSessions(Asynchronous[resources.Sessions]):
     tags = Awaited(resources.Sessions.tags)
 
 
+class AsyncCore(Asynchronous[resources.Core]):
+    """Core memory: short texts (blocks) that are in every context, and that the person and the assistant edit."""
+
+    list = Awaited(resources.Core.list)
+    get = Awaited(resources.Core.get)
+    set = Awaited(resources.Core.set)
+    append = Awaited(resources.Core.append)
+    replace = Awaited(resources.Core.replace)
+    history = Awaited(resources.Core.history)
+    revert = Awaited(resources.Core.revert)
+    delete = Awaited(resources.Core.delete)
+
+
 class AsyncFacts(Asynchronous[resources.Facts]):
     """What is known of the person, as it changed. Ids are "f7"."""
 
@@ -294,8 +307,8 @@ class AsyncAppliance(Asynchronous[Appliance]):
     Attributes:
         home: Where everything lies.
         settings: The settings in force.
-        sessions, facts, people, summaries, pins, overview, archive, attachments, index, erasure, backups, secrets,
-            watching, events: The verbs of each.
+        sessions, core, facts, people, summaries, pins, overview, archive, attachments, index, erasure, backups,
+            secrets, watching, events: The verbs of each.
     """
 
     def __init__(self, blocking: Appliance, threads: Threads | None = None) -> None:
@@ -303,6 +316,7 @@ class AsyncAppliance(Asynchronous[Appliance]):
         self.home: Home = blocking.home
         self.settings: Settings = blocking.settings
         self.sessions = AsyncSessions(blocking.sessions, self._threads)
+        self.core = AsyncCore(blocking.core, self._threads)
         self.facts = AsyncFacts(blocking.facts, self._threads)
         self.people = AsyncPeople(blocking.people, self._threads)
         self.summaries = AsyncSummaries(blocking.summaries, self._threads)

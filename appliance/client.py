@@ -20,6 +20,7 @@ from appliance.paths import Paths
 from appliance.resources import (
     Archive,
     Attachments,
+    Core,
     Erasure,
     Facts,
     Index,
@@ -71,8 +72,8 @@ class Appliance:
     Attributes:
         home: Where everything lies.
         settings: The settings in force.
-        sessions, facts, people, summaries, pins, overview, archive, attachments, index, erasure, backups, secrets,
-            watching, events: The verbs of each.
+        sessions, core, facts, people, summaries, pins, overview, archive, attachments, index, erasure, backups,
+            secrets, watching, events: The verbs of each.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Appliance:
         self.home = home
         self.settings = settings
         self.sessions = Sessions(transport)
+        self.core = Core(transport)
         self.facts = Facts(transport)
         self.people = People(transport)
         self.summaries = Summaries(transport)

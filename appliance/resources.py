@@ -13,6 +13,7 @@ from appliance.errors import ApplianceError
 from appliance.requests import PRIVATE_PREFIX
 from appliance.types import (
     ArchiveReport,
+    BlockEditor,
     Context,
     ErasurePreview,
     IndexStatus,
@@ -147,6 +148,19 @@ class Sessions(_Resource):
             NotFound: There is none.
         """
         return Session(self._transport, self._transport.send(r.SessionRequest(id, user_id=user_id)).id)
+
+
+class Core(_Resource):
+    """Core memory: short texts (blocks) that are in every context, and that the person and the assistant edit."""
+
+    list = Verb(r.ListBlocksRequest)
+    get = Verb(r.BlockRequest)
+    set = Verb(r.SetBlockRequest)
+    append = Verb(r.AppendToBlockRequest)
+    replace = Verb(r.ReplaceInBlockRequest)
+    history = Verb(r.BlockHistoryRequest)
+    revert = Verb(r.RevertBlockRequest)
+    delete = Verb(r.DeleteBlockRequest)
 
 
 class Facts(_Resource):
@@ -290,6 +304,7 @@ class Erasure(_Resource):
         everything: bool = False,
         with_echoes: bool = False,
         echo_ids: Sequence[str] = (),
+        by: BlockEditor = "person",
         user_id: str | None = None,
         namespace: str = "",
     ) -> ErasurePreview:
@@ -300,7 +315,7 @@ class Erasure(_Resource):
             r.PreviewErasureRequest(
                 references, source=source, query=query, title=title, author=author, author_name=author_name,
                 since=since, until=until, everything=everything, with_echoes=with_echoes, echo_ids=echo_ids,
-                user_id=user_id, namespace=namespace,
+                by=by, user_id=user_id, namespace=namespace,
             )
         )  # fmt: skip
 

@@ -22,6 +22,7 @@ from appliance.cli import (
     attachments,
     backup,
     bench,
+    core,
     demo,
     discover,
     facts,
@@ -93,6 +94,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "feedback": pins.feedback,
         "correct": pins.correct,
         "tag": tags.verbs,
+        "core": core.verbs,
     },
     "Maintain": {
         "status": maintenance.status,

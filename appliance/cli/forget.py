@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -26,17 +27,24 @@ MAX_WORDS_CHARACTERS = 60
 
 MESSAGES_A_REQUEST = 1_000
 
+PLACE_NOUNS = {"facts": "fact", "core memory": "block"}
+"""What has words in a place and no message; in the others, it is a conversation."""
+
 EchoShape = Mapping[str, str | None]
-"""An echo as ``responses.EchoAnswer`` describes it."""
+"""An echo as ``erasure_answers.EchoAnswer`` describes it."""
 
 
 def forget(
-    ids: Annotated[list[str] | None, argument("[ID]…", "Messages (m345) and sessions (s12), or external ids.")] = None,
+    ids: Annotated[
+        list[str] | None, argument("[ID]…", "Messages (m345), sessions (s12), blocks (core:person), or external ids.")
+    ] = None,
     source: Annotated[str | None, option("--source", "FORMAT|PATH", "Messages from this format or file.")] = None,
     query: Annotated[
         str | None,
         option(
-            "--query", "WORDS", "Exactly these words, in messages, authors, titles, metadata, file names and facts."
+            "--query",
+            "WORDS",
+            "Exactly these words, in messages, authors, titles, metadata, file names, facts and core memory.",
         ),
     ] = None,
     title: Annotated[str | None, option("--title", "WORDS", "Conversations whose title has these words.")] = None,
@@ -51,7 +59,8 @@ def forget(
     until: options.Until = None,
     everything: Annotated[bool, flag("--everything", "All messages of the user.")] = False,
     with_echoes: Annotated[
-        bool, flag("--with-echoes", "Also near copies, answers that repeat it, and summaries and facts that say it.")
+        bool,
+        flag("--with-echoes", "Also near copies, answers that repeat it, and summaries, facts and blocks that say it."),
     ] = False,
     user: options.User = None,
     dry_run: options.DryRun = False,
@@ -74,6 +83,7 @@ def forget(
       appliance forget --query "blue envelope" --user ana
       appliance forget --title "Dr Zorn" --author Zorn --until 2025-12-31
       appliance forget --author p3 --dry-run
+      appliance forget core:project-garden
       appliance forget --source whatsapp --yes --json
       appliance forget --receipts
     """  # fmt: skip
@@ -81,18 +91,18 @@ def forget(
         with options.open_existing(home, "forget") as memory:
             _print_receipts(memory.erasure.receipts(), json)
         return
-    from appliance.server.http import responses
+    from appliance.server.http import erasure_answers
 
     with options.open_existing(home, "forget") as memory:
         preview = memory.erasure.preview(
             *(ids or ()), source=source, query=query, title=title, author=author, author_name=author_name,
             since=since, until=until, everything=everything, with_echoes=with_echoes, user_id=user,
         )  # fmt: skip
-        ids = responses.message_echoes(preview.echoes)
+        ids = erasure_answers.message_echoes(preview.echoes)
         texts = {message.id: message.text for message in memory.masked().overview.messages(ids)} if ids else {}
-        echoes = responses.echo_shapes(preview.echoes, texts)
+        echoes = erasure_answers.echo_shapes(_masked(preview), texts)
         _say_authors(preview)
-        if dry_run or not (preview.messages or preview.sessions or preview.facts or preview.contacts):
+        if dry_run or preview.is_empty:
             _print_preview(memory, preview, echoes, json, dry_run)
             _say_echoes(echoes, with_echoes)
             _say_unfinished(memory.erasure.receipts())
@@ -104,7 +114,7 @@ def forget(
     if json:
         output.print_json(
             {
-                "receipt": responses.receipt_shape(receipt),
+                "receipt": erasure_answers.receipt_shape(receipt),
                 "authors": preview.authors,
                 "files": preview.files,
                 "echoes": echoes,
@@ -127,6 +137,7 @@ def _describe(preview: ErasurePreview) -> str:
         *([output.plural(len(preview.sessions), "whole session")] if preview.sessions else []),
         *([output.plural(preview.facts, "fact")] if preview.facts else []),
         *([output.plural(len(preview.contacts), "contact")] if preview.contacts else []),
+        *([f"{output.plural(len(preview.blocks), 'block')} of core memory"] if preview.blocks else []),
     ]
     return ", ".join(parts)
 
@@ -155,6 +166,9 @@ def _list_messages(memory: Appliance, preview: ErasurePreview) -> Iterator[str]:
         author = _shorten(message.author or message.role, MAX_AUTHOR_CHARACTERS)
         when = output.format_timestamp(message.timestamp) or "no time"
         yield f"  {message.id}  {when}  {author}: {_shorten(message.text, MAX_WORDS_CHARACTERS)}{where}"
+    for block in _masked(preview).blocks:
+        texts = "; ".join(map(output.one_line, block.texts))
+        yield f"  {block.id}: {texts}" if texts else f"  {block.id}: the whole block, with its history"
     if len(preview.messages) > MAX_LISTED_MESSAGES:
         yield f"  and {len(preview.messages) - MAX_LISTED_MESSAGES:,} more"
 
@@ -166,6 +180,15 @@ def _messages(memory: Appliance, preview: ErasurePreview, limit: int | None = No
         yield from masked.overview.messages([f"m{key}" for key in keys[start : start + MESSAGES_A_REQUEST]])
 
 
+def _masked(preview: ErasurePreview) -> ErasurePreview:
+    """A preview as it is shown, without secrets in the sentences of blocks. The erasure takes the other one."""
+    if not (preview.blocks or preview.block_echoes):
+        return preview
+    from appliance.secrets.masking import mask_secrets
+
+    return replace(preview, blocks=mask_secrets(preview.blocks), block_echoes=mask_secrets(preview.block_echoes))
+
+
 def _shorten(text: str, characters: int) -> str:
     line = output.one_line(text)
     return line if len(line) <= characters else f"{line[: characters - 1].rstrip()}…"
@@ -175,9 +198,9 @@ def _print_preview(
     memory: Appliance, preview: ErasurePreview, echoes: Sequence[EchoShape], json: bool, dry_run: bool
 ) -> None:
     if json:
-        from appliance.server.http.responses import erasure_preview_shape
+        from appliance.server.http.erasure_answers import erasure_preview_shape
 
-        shape = erasure_preview_shape(preview, echoes)
+        shape = erasure_preview_shape(_masked(preview), echoes)
         shape["items"] = [
             {
                 "message_id": message.id,
@@ -190,7 +213,7 @@ def _print_preview(
             for message in _messages(memory, preview)
         ]
         output.print_json({"would_forget" if dry_run else "forgotten": shape})
-    elif preview.messages or preview.sessions or preview.facts or preview.contacts:
+    elif not preview.is_empty:
         output.print_line(f"would erase {_describe(preview)}")
         for line in _list_messages(memory, preview):
             output.print_line(line)
@@ -276,7 +299,7 @@ def _counts_at(preview: ErasurePreview, place: str) -> list[str]:
     messages, alone = preview.found_in[place], preview.found_alone.get(place, 0)
     return [
         *([output.plural(messages, "message")] if messages else []),
-        *([output.plural(alone, "fact" if place == "facts" else "conversation")] if alone else []),
+        *([output.plural(alone, PLACE_NOUNS.get(place, "conversation"))] if alone else []),
     ]
 
 
@@ -328,7 +351,7 @@ def _say_unfinished(receipts: Sequence[Receipt]) -> None:
 
 def _print_receipts(receipts: list[Receipt], json: bool) -> None:
     if json:
-        from appliance.server.http.responses import receipt_shape
+        from appliance.server.http.erasure_answers import receipt_shape
 
         output.print_json({"receipts": [receipt_shape(receipt) for receipt in receipts]})
         return

@@ -147,7 +147,7 @@ def print_context_report(context: Context) -> None:
     for layer in context.layers:
         if layer.items:
             kinds = _count_values([item.fidelity for item in layer.items])
-            noun = {"profile": "fact", "summary": "sentence"}.get(layer.name, "message")
+            noun = {"core": "block", "profile": "fact", "summary": "sentence"}.get(layer.name, "message")
             output.say(f"  {layer.name}: {output.plural(len(layer.items), noun)}, {layer.tokens:,} tokens ({kinds})")
     if context.dropped:
         output.say(f"  left out: {_count_values([dropped.reason for dropped in context.dropped])}")

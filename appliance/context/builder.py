@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from appliance import timestamps
@@ -27,7 +27,7 @@ from appliance.requests import (
 )
 from appliance.requests.recall_options import RecallOptions
 from appliance.secrets.masking import mask_secrets
-from appliance.store import importance, lexical, messages, neighbours, sessions
+from appliance.store import core_blocks, importance, lexical, messages, neighbours, sessions
 from appliance.store.database import Database
 from appliance.types import Context, Fact, Hits, Message, Scope, SessionInfo, Summary, SummaryHit, Window
 
@@ -153,6 +153,7 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
         )
         notes = list(found.notes)
     material = without_reasoning_of_answers(material)
+    material = replace(material, blocks=core_blocks.list_blocks(db, scope.user_id, scope.namespace))
     if inputs.mask_secrets:
         # Before texts are shortened: a part of a secret is not recognised.
         material = mask_secrets(material)

@@ -1,8 +1,9 @@
-"""Fills the layers of a context within an exact token budget: profile, memories, running summary, recent turns.
+"""Fills the layers of a context within an exact token budget: core memory, profile, memories, running summary, recent
+turns.
 
-Standing instructions that apply come first, each whole or left out. Facts, summary and turns then get what fits their
-shares, and the memories get the rest of the budget. What the memories leave goes back to the turns, the profile and
-the summary.
+The blocks of core memory and the standing instructions that apply come first, each whole or left out. Facts, summary
+and turns then get what fits their shares, and the memories get the rest of the budget. What the memories leave goes
+back to the turns, the profile and the summary.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import groupby
 
-from appliance.context import memory_selection, profile, recent, render
+from appliance.context import core, memory_selection, profile, recent, render
 from appliance.context.materials import ContextMaterial, ContextPlan, PromptPart, TimelinePosition, total
 from appliance.context.memory_selection import NO_TOKENS_LEFT
 from appliance.context.shares import LAYERS
@@ -31,7 +32,8 @@ def build(plan: ContextPlan, material: ContextMaterial, notes: Sequence[str] = (
     plan = replace(plan, count=cache(plan.count))
     dropped: list[Dropped] = []
     pieces: dict[str, list[PromptPart]] = {layer: [] for layer in LAYERS}
-    instructions = profile.instructions(plan, material)
+    pieces["core"] = core.blocks(plan, material)
+    instructions = profile.instructions(plan, material, _tokens_left(plan, pieces))
     pieces["profile"] = instructions
     says_no_match = material.no_match and plan.has_share("retrieved")
     if says_no_match and plan.count(render.NO_MATCH) <= _tokens_left(plan, pieces):
@@ -50,6 +52,7 @@ def build(plan: ContextPlan, material: ContextMaterial, notes: Sequence[str] = (
         # In other kinds of encodings the counts of parts need not add up: the weakest part goes until the whole fits.
         dropped.append(_drop_weakest(pieces))
     added = [
+        core.missing_note(plan, material, {piece.item.message_id for piece in pieces["core"]}),
         profile.missing_note(plan, material, {piece.item.message_id for piece in pieces["profile"]}),
         _missing_memories_note(plan, material, pieces, dropped),
     ]
@@ -159,12 +162,14 @@ def _rendered(layer: str, pieces: Sequence[PromptPart], plan: ContextPlan | None
 
 
 def _drop_weakest(pieces: dict[str, list[PromptPart]]) -> Dropped:
-    """Take out the weakest memory, else the oldest turn, else the summary's first sentence, else the last fact."""
+    """Take out the weakest memory, else the oldest turn, else the summary's first sentence, else the last fact, else
+    the last block of core memory."""
     if pieces["retrieved"]:
         weakest = max(pieces["retrieved"], key=lambda piece: piece.rank)
         pieces["retrieved"].remove(weakest)
     else:
-        layer, at = next((layer, at) for layer, at in (("recent", 0), ("summary", 0), ("profile", -1)) if pieces[layer])
+        order = (("recent", 0), ("summary", 0), ("profile", -1), ("core", -1))
+        layer, at = next((layer, at) for layer, at in order if pieces[layer])
         weakest = pieces[layer].pop(at)
     return Dropped(weakest.item.message_id, NO_TOKENS_LEFT)
 
@@ -181,6 +186,7 @@ def _complete_dropped(material: ContextMaterial, pieces: Pieces, dropped: Sequen
     quotes = material.window.quotes if material.window is not None else ()
     for id, layer in (
         *((turn.id, "the latest turns") for turn in material.latest),
+        *((core.item_id(block), "core memory") for block in material.blocks if block.value.strip()),
         *((fact.id, "the profile") for fact in material.facts),
         *((quote.message_id, "the summary") for quote in quotes),
         *((summary.id, "the summaries") for summary in material.summaries),

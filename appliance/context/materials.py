@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from appliance.context.budget import CountTokens
 from appliance.context.shares import Shares
-from appliance.types import ContextItem, Fact, Hit, Message, Summary, Window
+from appliance.types import ContextItem, CoreBlock, Fact, Hit, Message, Summary, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ class ContextMaterial:
         turns: The latest turns of the present session, oldest first.
         window: Its working memory, which replaces ``turns`` and has a summary of the turns before.
         hits: Memories, best first.
+        blocks: The blocks of core memory.
         facts: The facts that hold now.
         summaries: Summaries of other sessions, best first.
         neighbours: The messages directly before and after each of the best hits, by message id.
@@ -68,6 +69,7 @@ class ContextMaterial:
     turns: Sequence[Message] = ()
     window: Window | None = None
     hits: Sequence[Hit] = ()
+    blocks: Sequence[CoreBlock] = ()
     facts: Sequence[Fact] = ()
     summaries: Sequence[Summary] = ()
     neighbours: Mapping[str, tuple[Message | None, Message | None]] = field(default_factory=dict)

@@ -20,14 +20,14 @@ _CONDITION = re.compile(rf"\b(?:{'|'.join(one.conditions for one in LANGUAGES)})
 _WORD = re.compile(r"\w+")
 
 
-def instructions(plan: ContextPlan, material: ContextMaterial) -> list[PromptPart]:
-    """The standing instructions that apply, whole, while they fit: the pinned first, then the newest."""
+def instructions(plan: ContextPlan, material: ContextMaterial, max_tokens: int) -> list[PromptPart]:
+    """The standing instructions that apply, whole, while they fit into ``max_tokens``: the pinned first, then the
+    newest."""
     chosen: list[PromptPart] = []
-    heading = plan.count(render.PROFILE)
-    spent = heading
+    spent = plan.count(render.PROFILE)
     for fact in applicable(plan, material):
         piece = _piece(plan, fact)
-        limit = plan.budget * INSTRUCTIONS_SHARE if chosen else plan.budget
+        limit = min(plan.budget * INSTRUCTIONS_SHARE, max_tokens) if chosen else max_tokens
         if spent + piece.item.tokens <= limit:
             spent += piece.item.tokens
             chosen.append(piece)

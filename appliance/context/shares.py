@@ -12,13 +12,16 @@ from types import MappingProxyType
 from typing import get_args
 
 from appliance.errors import UsageError
-from appliance.types import LayerName
+from appliance.types import LayerName, SharingLayerName
 
 LAYERS: tuple[LayerName, ...] = get_args(LayerName)
 """The layers, in the order of the prompt."""
 
+SHARING_LAYERS: tuple[SharingLayerName, ...] = get_args(SharingLayerName)
+"""The layers that share what core memory leaves of the budget."""
+
 Shares = Mapping[str, float]
-"""A share of the budget for each layer, 0 to 1; together no more than 1."""
+"""A share of the budget for each layer but core memory, 0 to 1; together no more than 1."""
 
 PRESETS: Mapping[str, Shares] = MappingProxyType(
     {
@@ -45,8 +48,10 @@ def shares(preset: str, custom: Mapping[str, float]) -> Shares:
     if preset not in PRESETS:
         raise UsageError(f"There is no preset {preset!r}.", hint=f"Use one of {', '.join(PRESETS)}.")
     for name, share in custom.items():
+        if name == "core":
+            raise UsageError("Core memory has no share: its blocks are in every context.", hint="Lower their limits.")
         if name not in LAYERS:
-            raise UsageError(f"There is no layer {name!r}.", hint=f"Use one of {', '.join(LAYERS)}.")
+            raise UsageError(f"There is no layer {name!r}.", hint=f"Use one of {', '.join(SHARING_LAYERS)}.")
         if not 0 <= share <= 1:
             raise UsageError(f"The share of {name} must be a number from 0 to 1, not {share}.")
     left = 1 - sum(custom.values())
@@ -54,4 +59,4 @@ def shares(preset: str, custom: Mapping[str, float]) -> Shares:
         raise UsageError(f"The shares must add up to at most 1, not {1 - left:g}.")
     others = {name: share for name, share in PRESETS[preset].items() if name not in custom}
     scale = max(left, 0.0) / sum(others.values()) if others else 0.0
-    return {name: custom[name] if name in custom else others[name] * scale for name in LAYERS}
+    return {name: custom[name] if name in custom else others[name] * scale for name in SHARING_LAYERS}

@@ -1,15 +1,49 @@
-"""What a context is built from: its request, completed by the settings."""
+"""What a context is built from: its request, completed by the settings, and the services that have its material."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
 import appliance_models
 from appliance import requests as r
-from appliance.context.builder import ContextInputs
+from appliance.context.builder import ContextInputs, ContextSources
 from appliance.context.shares import shares
 from appliance.errors import UsageError
+from appliance.memory.how_to import is_how_to
 from appliance.requests.recall_options import RecallOptions
+from appliance.retrieval.followups import search_with_turns
 from appliance.settings import Settings
-from appliance.types import Scope
+from appliance.store import sessions
+from appliance.store.database import Database
+from appliance.types import Hits, Scope
+
+if TYPE_CHECKING:
+    from appliance.memory.facts import FactService
+    from appliance.memory.sessions import SessionService
+    from appliance.memory.summaries import SummaryService
+    from appliance.memory.working_memory import WorkingMemory
+
+
+def sources(
+    database: Database,
+    search: Callable[[r.SearchRequest], Hits],
+    session_service: SessionService,
+    facts: FactService,
+    summaries: SummaryService,
+    working_memory: Callable[[], WorkingMemory],
+) -> ContextSources:
+    """Return where the material of a context comes from. ``working_memory`` is called when a session needs it."""
+    return ContextSources(
+        database=database,
+        search=partial(search_with_turns, search),
+        find_session=session_service.info,
+        profile=facts.profile,
+        window=lambda info: working_memory().window(sessions.key(info)),
+        find_summaries=summaries.search,
+        is_how_to=is_how_to,
+    )
 
 
 def resolve(request: r.ContextRequest, settings: Settings, scope: Scope) -> ContextInputs:

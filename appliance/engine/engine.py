@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from appliance.engine.ingestion import Ingestion
     from appliance.engine.overviews import Overviews
     from appliance.engine.watching import WatchService
+    from appliance.memory.core_blocks import CoreMemory
     from appliance.memory.facts import FactService
     from appliance.memory.people import PeopleService
     from appliance.memory.pins import PinService
@@ -171,7 +172,7 @@ class Engine:
 
     def load(self) -> None:
         """Load every service now, so that no request of a daemon waits for a module."""
-        for name in "sessions facts people summaries pins overview archive erasure backups watching".split():
+        for name in "sessions core facts people summaries pins overview archive erasure backups watching".split():
             getattr(self, name)
 
     # --- services -------------------------------------------------------------------------------------
@@ -202,6 +203,13 @@ class Engine:
         return summarization.summary_service(
             self._database, self._index_service, self.settings, self.events.publish, self._llm
         )
+
+    @cached_property
+    def core(self) -> CoreMemory:
+        """The blocks that every context has."""
+        from appliance.memory.core_blocks import CoreMemory
+
+        return CoreMemory(self._database, self.settings.user)
 
     @cached_property
     def facts(self) -> FactService:
@@ -400,21 +408,13 @@ class Engine:
         """See ``ContextRequest``."""
         from appliance.context import builder
         from appliance.engine import context_inputs
-        from appliance.memory.how_to import is_how_to
         from appliance.memory.pins import recalled_message_ids
-        from appliance.retrieval.followups import search_with_turns
 
         inputs = context_inputs.resolve(
             request, self.settings, self._scope(request.user_id, request.namespace, request.agent_id)
         )
-        sources = builder.ContextSources(
-            database=self._database,
-            search=partial(search_with_turns, self.search),
-            find_session=self.sessions.info,
-            profile=self.facts.profile,
-            window=lambda info: self._working_memory.window(sessions.key(info)),
-            find_summaries=self.summaries.search,
-            is_how_to=is_how_to,
+        sources = context_inputs.sources(
+            self._database, self.search, self.sessions, self.facts, self.summaries, lambda: self._working_memory
         )
         with self.admission.running_query(), self.recorder.time_context():
             built = builder.build_context(sources, inputs)

@@ -73,6 +73,7 @@ class ErasureService:
                 everything=request.everything,
                 with_echoes=request.with_echoes,
                 echo_ids=request.echo_ids,
+                by=request.by,
             ),
         )
 

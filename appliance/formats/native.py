@@ -32,6 +32,7 @@ _STATE_KINDS = (
     "participant",
     "contact",
     "person",
+    "block",
     "decision",
     "rejection",
     "fact",

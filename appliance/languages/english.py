@@ -201,7 +201,8 @@ _PROCEDURES = ProcedureCues(
         r"know how to \w+(?=[^?\n]{0,80}(?:[.!]|$))(?<!you know how to)",
     ),
     worked=(
-        rf"{_DONE}(?: \w+){{0,3}}? (?:worked|working|did it|did the trick|fixed (?:it|that|the \w+)|(?:re)?solved"
+        rf"{_DONE}(?: \w+){{0,3}}? (?:worked|working|did it|was it|did the trick|fixed (?:it|that|the \w+)"
+        rf"|(?:re)?solved"
         r" (?:it|that|the \w+)|runs|running|compiles|builds|passes|pass|boots|prints|connects|loads|starts up|is fixed"
         r"|is solved|is up|works (?:now|again|great|perfectly|fine|beautifully|like a charm))",
         # "That works" agrees to a proposal as often as it tells what came of it.
@@ -219,6 +220,13 @@ _PROCEDURES = ProcedureCues(
         r"up and running",
     ),
     before=(
+        # The longer ones first: of "I'll try", "I" is one by itself.
+        r"(?:i'll|i will|will|gonna|i'm going to|let me|lemme) (?:try|check|do|see|go try|give (?:it|that|this) a"
+        r" (?:try|shot|go))(?: out)?|be (?:right )?back(?: soon)?|(?:hang|hold) on|one (?:sec|second|moment|minute)"
+        r"|my god"
+        r"|doing (?:it|that|this)|trying|testing|rebooting|restarting|wait|brb|sec|w00t|woo+ ?hoo+|sweet|hurr?ay"
+        r"|bingo|yah"
+        r"|kk?|lol|haha|ty|tyvm|hmm|well|sure|right|thanx|tnx",
         r"yes|yeah|yep|yup|ok|okay|great|perfect|awesome|thank you|thanks?|thx|cheers|nice|cool|brilliant|wow|amazing"
         r"|excellent|super|lovely|hooray|yay|omg|oh|ah|finally|done|update|good(?: news)?|hi|hey|hello|so much"
         r"|very much|a lot|i|we|i've|just|and|so|now|then|have|all|did|tried|followed|ran|used|applied|it|that|this"
@@ -230,7 +238,10 @@ _PROCEDURES = ProcedureCues(
         r"|immediately|instantly|smoothly|(?:right|straight) away|at once|at last|finally|like (?:a charm|magic)"
         r"|as (?:expected|described)|this time|there's no more \w+|no more \w+|you(?:'re| are"
         r"| saved)?(?: \w+){0,4}|(?:on|at) (?:the )?first (?:try|time|attempt|go)|(?:the )?first time|a treat|all"
-        r"|so|very|really|just|too|today|running|working|thank you|thanks?|thx|cheers|much|and|it|that|indeed",
+        r"|so|very|really|just|too|today|running|working|thank you|thanks?|thx|thanx|tnx|ty|cheers|much|and|it|that"
+        r"|indeed"
+        r"|a ?lot|a (?:bunch|ton|million)|for (?:the|your|all(?: the| your)?) help|very much|man|mate|dude|bro|lol"
+        r"|haha",
     ),
     perhaps=(
         r"not|\w+n't|\w+n’t|cannot|never|no longer|nothing|hardly|barely|if|whether|hop(?:e|ing|efully)|maybe|perhaps"
@@ -255,7 +266,8 @@ _PROCEDURES = ProcedureCues(
         r"(?:undo|revert|stop|don't do) (?:that|this|it)|that's (?:wrong|not what)",
     ),
     otherwise=(
-        r"something else|another (?:way|solution|approach|fix|method|guide|tool)|instead|differently"
+        r"something else|i just (?!followed|did|ran|tried|used|applied|had|have|got)\w+(?:ed|t|n)\b|another (?:way"
+        r"|solution|approach|fix|method|guide|tool)|instead|differently"
         r"|(?:a )?different (?:way|approach|solution|tool|guide|fix)|(?:by )?myself|on my own|never ?mind"
         r"|by itself|on its own|turn(?:ed|s) out|in the end (?:i|we|it)|(?:found|followed|watched) (?:a|an|another"
         r"|some)|(?:without|ignored|skipped) (?:your|the|that|those|any|doing)|before (?:reading|i (?:read|saw"
@@ -265,8 +277,53 @@ _PROCEDURES = ProcedureCues(
         r"|neighbou?r|husband|wife|guy|support|boss|admin|plumber|electrician|technician|\bhe|\bshe"
         r"|\bthey) (?:\w+ )?(?:fixed|solved|did|helped|sorted|came|found|got|has)",
     ),
+    imperatives=(
+        r"add|adjust|allow|apply|ask|attach|blot|boil|bring|brush|build|change|charge|check|choose|clean|clear|click"
+        r"|close"
+        r"|compare|configure|connect|cook|cool|copy|cover|create|cut|dab|delete|disable|disconnect|download|drag|drain"
+        r"|draw|drill|dry|edit|empty|enable|ensure|enter|export|feed|fill|find|flip|fold|follow|format|give(?! it a"
+        r"| that a| this a)|go(?! for it| ahead)|heat|hold|import"
+        r"|increase|insert|install|keep|leave|let(?! me| us)|lift|locate|log in|log out|look|loosen|lower|make sure"
+        r"|measure|mix"
+        r"|mount|move|navigate|open|paste|peel|pick|pin|place|plug|pour|praise|preheat|press|pull|purge|push|put"
+        r"|raise|rebase"
+        r"|reboot|recreate|reduce|refresh|reinstall|reload|remove|rename|repeat|replace|reset|resolve|restart|return"
+        r"|rinse"
+        r"|right-click|rub|run|save|scan|screw|scroll|scrub|select|send|set|shake|shape|shift|shut|sign|slide|soak"
+        r"|sprinkle"
+        r"|squeeze|start|stir|stop|switch|take|tap|test|tick|tighten|toggle|turn|type|uncheck|undo|uninstall|unplug"
+        r"|unscrew|untick|update|upgrade|upload|use|verify|wait|warm|wash|wipe|wrap|write"
+    ),
+    needs=(
+        r"help|walk me through|any (?:idea|advice|tips?)|what do (?:i|we) do|what (?:else )?(?:can|could|should)"
+        r" (?:i|we) (?:do|try)|trick (?:for|to)|(?:i|we) (?:need|have|want) to|(?:i|we) (?:can't|cannot|can not)",
+        r"(?:says|shows|show(?! me| us)|gives?|gave|throws|fails?|failing|drops?|keeps?|leaks?|drips?|comes? out"
+        r"|got stuck|stuck|is"
+        r" broken|is (?:offline|slow|rejected|refused|blocked)|refused|rejected|won't|doesn't|isn't|not working)\b",
+        r"error|no (?:space|internet|sound|signal)|out of memory|every time|how to",
+    ),
+    results=(
+        r"^(?:\W*(?:yes|yeah|ok|okay|great|perfect|wow|amazing|brilliant|thanks|nice)\W+){0,3}(?:done(?! that)"
+        r"|connected|pushed"
+        r"|fixed|solved|sorted|printing|running|installed|works|worked"
+        r"|got (?:them|it (?:back|out|off|on|open|printing|connected|done))|no (?:more )?\w+ (?:for|any))\b",
+        r"(?:it|that|this|they|everything|all)(?:'s| is| are|'re)?(?: all)? (?:gone|done|fixed|warm|back|solved|running"
+        r"|printing|working|perfect)\b|all (?:\w+ )?now\b",
+        r"that (?:solved|fixed|freed) |that did (?:it|the trick)\b|that (?:solved|fixed) it\b"
+        r"|did the trick|was enough|was it\b|fixed!|stays on\b|they came out|is green",
+        r"(?:works|runs|stays|rose|comes? out|came out) (?:fine|on|now|again|well|great|perfect(?:ly)?|smooth(?:ly)?"
+        r"|up)\b"
+        r"|(?:is|are) (?:fine now|on|now|again|perfect(?:ly)?|smooth(?:ly)?|green|up)\b|really works|works on\b",
+        r"finally \w+|no more \w+|now i (?:see|can)|(?:\w+ )?again!|(?:she|he|they)(?:'s|'ve| has| have)? (?:got"
+        r" it|confirmed)\b|on the new one",
+    ),
+    passing=(
+        r"for (?:a (?:second|moment|minute|while)|now)|went back|came back|then it|tore|yet|works for me|refused"
+        r"|other|not|zero|strange|weird|problem is|(?:fine|on|in|at) (?:my|the other|another|windows|linux|mac)"
+        r"|as well as|landlord|plumber|let's|last \w+|came(?! out)|here and"
+    ),
     signs=(
-        "worked|works|working|did it|trick|fixed|solved|runs|running|compiles|builds|pass|boots|prints|"
+        "worked|works|working|did it|was it|trick|fixed|solved|runs|running|compiles|builds|pass|boots|prints|"
         "connects|loads|starts|to work|to run|to build|to compile|to print|to boot| up|sorted|success|gone|"
         "disappeared|green|no more|no error|no warning|no problem"
     ),

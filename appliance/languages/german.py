@@ -195,6 +195,23 @@ _PROCEDURES = ProcedureCues(
         r"|support)\w* (?:\w+ )?(?:hat|half|konnte|kam)|ohne (?:deine|die|das|ihre)|schon (?:gelöst|erledigt"
         r"|vorher)|bevor ich",
     ),
+    imperatives=(
+        r"(?:füll|gib|gieß|koch|lass|geh|entfern|start|füg|schreib|unterschreib|schick|leg|setz|nimm|dreh|schraub|reinig|öffne"
+        r"|wähl|stell|drück|klick|lösch|installier|prüf|misch|spül|zieh|steck|warte?|nutz|verwend|führ|tipp|mach|halt|schalt"
+        r"|bürst|reib|wisch|rühr|trag|lad|kopier|tausch|erhitz|back|knet|schneid|sag|ruf|bring|kauf|bestell|melde?)(?:e|en"
+        r"|st|t)?"
+    ),
+    needs=(
+        r"was (?:kann|soll|muss) (?:ich|man) (?:tun|machen)|hilfe|kein\w*|nicht|bricht|fehler|zeigt|sagt|tropft|klemmt"
+        r"|kaputt|(?:ich|wir) (?:muss|müssen|brauche|will)|wie (?:kündige|bekomme|stelle) ich",
+    ),
+    results=(
+        r"(?:geht|läuft|druckt|funktioniert|klappt)(?:'s)?(?: \w+)? (?:wieder|jetzt|super|gut)|wieder!"
+        r"|jetzt (?:geht|läuft|druckt|klappt|funktioniert)",
+        r"^\W*(?:läuft|erledigt|geschafft|klappt)\b|(?:hat|ist|hab)(?: \w+){0,3} (?:geklappt|funktioniert|gekommen"
+        r"|aufgegangen|verschwunden|geschafft)|diesmal ist|hat funktioniert|aufgegangen",
+    ),
+    passing=r"für einen moment|dann (?:ging|war)|noch nicht|für mich",
     signs=(
         "funktion|klapp|läuft|lief|geht|ging|startet|druckt|gelöst|behoben|grün|weg|verschwunden|erledigt|"
         "geschafft|fehler"

@@ -117,6 +117,12 @@ class ProcedureCues:
     perhaps: tuple[str, ...]  # in the same sentence: negates the success, or makes it a wish or a condition
     failed: tuple[str, ...]
     otherwise: tuple[str, ...]  # something else has helped
+    imperatives: str  # verbs that tell somebody what to do, as alternatives of a pattern
+    # What says that something does not do as it should, or has to be done, without asking how.
+    needs: tuple[str, ...]
+    # What tells in ordinary words that something is as it should be. It counts only right after steps.
+    results: tuple[str, ...]
+    passing: str  # takes back ``results``: it did not last, or is not so yet
     # Every text that ``worked`` matches contains one of these strings. Searching for them first is fast.
     signs: str
 

@@ -171,6 +171,18 @@ _PROCEDURES = ProcedureCues(
         r"|herman[oa]|padre|madre|vecin[oa]|t[ée]cnico|soporte) (?:me )?(?:\w+ )?(?:lo )?(?:arregl|solucion|resolv"
         r"|ayud|hizo|vino)\w*|sin (?:tu|hacer|seguir|usar)",
     ),
+    imperatives=(
+        r"(?:echa|espera|cep[íi]ll[ae]|pon|l[áa]va|ap[áa]ga|vuelve|enci[ée]nde|mant[ée]n|pulsa|ejecuta|usa|baja|sube|d[ée]ja"
+        r"|pide|lleva|paga|abre|elige|selecciona|haz|quita|copia|borra|instala|conecta|desconecta|reinicia|comprueba|mira"
+        r"|a[ñn]ade|mezcla|escribe|env[íi]a|firma|cierra|corta|gira|aprieta|afloja|busca|entra|descarga|guarda|prueba)"
+        r"(?:l[aoe]s?|te|se)?"
+    ),
+    needs=(r"qu[ée] (?:hago|puedo hacer|hacemos)|ayuda|no (?:me |se )?\w+|error|falla|necesito|tengo que|quiero",),
+    results=(
+        r"ya va(?= *(?:[,.!]|$))|ya (?:est[áa]|tengo|funciona|imprime)|^\W*(?:hecho|listo|resuelto|arreglado)\b"
+        r"|resuelto|solucionado|funcion[óo]|por primera vez|me ha salido|era justo eso",
+    ),
+    passing=r"semana|mes pasado|un momento|luego volvi[óo]|todav[íi]a|para m[íi]",
     signs=("funcion|sirvi| va|arranca|imprime|compila|resolvi|solucion|arregl|resuelt|desapareci|sin errores|ya no"),
 )
 

@@ -19,11 +19,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from appliance.languages import STOP_WORDS
+from appliance.memory import block_erasure
 from appliance.store import archive, facts, lexical, messages, summaries
 from appliance.store.file_search import TextFinder
 from appliance.store.scripts import split_unspaced
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
-from appliance.types import LOCAL, Echo, EchoKind, Role, Scope
+from appliance.types import LOCAL, BlockErasure, Echo, EchoKind, Role, Scope
 from appliance.types.placeholders import MAX_CHARACTERS, placeholder_kind
 
 MAX_RARE_MESSAGES = 20
@@ -47,6 +48,9 @@ MIN_SHARED_NUMBERED_WORDS = 2
 MIN_DIGITS = 3
 """Shared words that make an echo; fewer do if one of them has so many digits, as in "the PIN is 4711"."""
 
+MIN_NOTED_WORDS = 2
+"""A message with so many words is recognised in a sentence of a note that has all of them."""
+
 MIN_SHARE = 0.6
 """The share of the words of an erased sentence that another one has if it repeats it."""
 
@@ -69,6 +73,7 @@ class Echoes:
     messages: dict[int, EchoKind] = field(default_factory=dict)
     summaries: tuple[int, ...] = ()
     facts: tuple[int, ...] = ()
+    blocks: tuple[BlockErasure, ...] = ()
     notes: tuple[str, ...] = ()
 
     def only(self, ids: Collection[str]) -> Echoes:
@@ -77,6 +82,7 @@ class Echoes:
             {key: kind for key, kind in self.messages.items() if messages.message_id(key) in ids},
             tuple(key for key in self.summaries if summaries.public_id(key) in ids),
             tuple(key for key in self.facts if facts.fact_id(key) in ids),
+            tuple(block for block in self.blocks if block.id in ids),
         )
 
     def listed(self) -> tuple[Echo, ...]:
@@ -85,6 +91,7 @@ class Echoes:
             *(Echo(kind, messages.message_id(key)) for key, kind in sorted(self.messages.items())),
             *(Echo("summary", summaries.public_id(key)) for key in self.summaries),
             *(Echo("fact", facts.fact_id(key)) for key in self.facts),
+            *(Echo("block", block.id) for block in self.blocks),
         )
 
 
@@ -120,6 +127,7 @@ def find_echoes(db: sqlite3.Connection, scope: Scope, erased: Sequence[int]) -> 
         found,
         _without_covering(db, (key for key, text in summary_rows if index.is_echoed_by(text)), gone),
         tuple(key for key, value in fact_rows if index.has_all_of(value)),
+        tuple(block_erasure.sentences_that_say(db, scope, index.is_noted_by)),
         notes,
     )
 
@@ -269,6 +277,23 @@ class _RareWords:
     def is_echoed_by(self, text: str) -> bool:
         """Whether a text, or a sentence of it, repeats one of the erased messages or a sentence of it."""
         return any(map(self._is_echo, _units(text, _content_words(text).keys())))
+
+    def is_noted_by(self, sentence: str) -> bool:
+        """Whether a sentence of a note repeats one of the erased messages, has no words but those of one ("Allergies:
+        penicillin" counts without what is before the colon, too), or has all words of one."""
+        if sentence.rstrip().endswith(":"):
+            return False  # a heading, which says nothing alone
+        words = _content_words(sentence).keys()
+        return (
+            self.is_echoed_by(sentence)
+            or self.has_all_of(sentence)
+            or self.has_all_of(sentence.partition(": ")[2])
+            or any(
+                len(self._words_by_text[text]) >= MIN_NOTED_WORDS and self._words_by_text[text] <= words
+                for word in words
+                for text in self._texts_by_stem.get(word, ())
+            )
+        )
 
     def has_all_of(self, value: str) -> bool:
         """Whether one of the erased messages has all words of a value, a rare one among them."""

@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 
 import msgspec
 
-from appliance.memory import erased_texts
+from appliance.memory import block_erasure, erased_texts
 from appliance.memory.erased_texts import ErasedTexts
 from appliance.memory.facts import extraction
 from appliance.memory.people.derivation import NameOfOwner, forget_unbacked
@@ -95,12 +95,13 @@ def _erase(
         statements.remove_facts(tx, preview.named_facts)
         if preview.all_of is not None:
             statements.withdraw_all_decisions(tx, preview.all_of)
+        noted, blocks = block_erasure.erase(tx, preview.blocks)
         extraction.retract_facts(tx, stated_values)
         for scope, authors in silenced.items():
             names |= forget_unbacked(tx, scope, authors, own_name(scope))
         books = [file for _, file in preview.contacts]
         names |= _forget_files(tx, [*source_keys, *books], copies, preview.all_of)
-        texts = replace(texts, names=sorted(names))
+        texts = replace(texts, texts=[*texts.texts, *noted], count=texts.count + len(noted), names=sorted(names))
         counts = {
             "messages": len(preview.messages),
             "sessions": len(emptied_sessions),
@@ -109,6 +110,7 @@ def _erase(
             "facts": preview.facts,
             "vectors": chunks.count_orphaned_embeddings(tx),
             **({"contacts": len(preview.contacts)} if preview.contacts else {}),
+            **({"blocks": blocks} if blocks else {}),
         }
         (key,) = tx.execute(
             "INSERT INTO erasure (at, state, counts) VALUES (?, 'open', ?) RETURNING id", (now(), to_json(counts))
@@ -218,6 +220,7 @@ def _receipt(key: int, at: int, state: str, counts: str, encoded_report: str) ->
         id=f"e{key}", at=iso_from_microseconds(at), state=state, messages=known["messages"],
         sessions=known["sessions"], characters=known["characters"], vectors=known.get("vectors", 0),
         formats=known["formats"], proof=_report(encoded_report), facts=known.get("facts", 0),
+        blocks=known.get("blocks", 0),
     )  # fmt: skip
 
 

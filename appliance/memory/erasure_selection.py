@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from appliance.errors import NotFound, UsageError
+from appliance.memory import block_erasure
 from appliance.memory.echoes import Echoes, find_echoes
 from appliance.store import (
     archive,
@@ -33,7 +34,11 @@ from appliance.store import (
 )
 from appliance.store.author_selection import AuthorSelection, is_exact, missing_whole_name, resolve_authors
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
-from appliance.types import LOCAL, ROLES, ErasurePreview, Filters, Scope
+from appliance.types import LOCAL, ROLES, BlockEditor, BlockErasure, ErasurePreview, Filters, Scope
+from appliance.types.erasure import BLOCK_PREFIX
+
+BLOCKS_PLACE = "core memory"
+"""The place of words that stand in blocks; no message leads there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class Selection:
     """What is to be forgotten of a scope; the fields narrow each other.
 
     Attributes:
-        references: Ids of messages and sessions.
+        references: Ids of messages, sessions and blocks of core memory ("core:person").
         source: A format's name or a file's path.
         query: Words as they stand.
         title: Words of the titles of sessions.
@@ -51,6 +56,7 @@ class Selection:
         everything: Without any of the others, the whole scope, with its facts and its sessions without messages.
         with_echoes: Also what else says it; see ``memory.echoes``.
         echo_ids: Of that only what has these public ids; empty for all.
+        by: Who erases. An assistant takes nothing out of blocks that are read-only, and names none.
     """
 
     references: Sequence[str] = ()
@@ -64,6 +70,7 @@ class Selection:
     everything: bool = False
     with_echoes: bool = False
     echo_ids: Sequence[str] = ()
+    by: BlockEditor = "person"
 
     @property
     def is_narrowed(self) -> bool:
@@ -76,7 +83,8 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     """Return the messages of a scope that are meant, and what goes with them.
 
     Raises:
-        UsageError: Nothing is named, the query has frequent words only, or several people have the author's name.
+        UsageError: Nothing is named, the query has frequent words only, several people have the author's name, a block
+            is narrowed, or an assistant names one.
         NotFound: The scope has no such message or session, or nothing from such a source.
     """
     if not (selection.is_narrowed or selection.everything):
@@ -85,13 +93,21 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     values: list[str | int] = [scope.user_id, scope.namespace]
     named_sessions: set[int] = set()
     found = FoundWords()
+    blocks, references = block_erasure.named_blocks(db, scope, selection.references)
+    if blocks and replace(selection, references=(), with_echoes=False, echo_ids=()).is_narrowed:
+        raise UsageError(
+            f"{blocks[0].id} is a whole block of core memory, which nothing narrows.",
+            hint="Name it alone, or with messages and conversations.",
+        )
+    if selection.by == "assistant":
+        block_erasure.require_writable(blocks)
 
     def narrow(keys: Iterable[int], column: str = "m.id") -> None:
         parts.append(f"{column} IN {JSON_KEYS_SQL}")
         values.append(json_keys(keys))
 
     if selection.references:
-        named_messages, named_sessions = _resolve_references(db, scope, selection.references)
+        named_messages, named_sessions = _resolve_references(db, scope, references)
         narrow(named_messages)
     if selection.title:
         titled = sessions_by_title(db, scope, selection.title)
@@ -119,7 +135,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
             values.append(bound)
     rows = _message_rows(db, " AND ".join(parts), values)
     # An address book has no messages: it goes when it is named alone.
-    named = replace(selection, with_echoes=False, echo_ids=())
+    named = replace(selection, with_echoes=False, echo_ids=(), by="person")
     only_source = named == Selection(source=selection.source)
     contacts = profiles.contacts_of_source(db, scope, selection.source) if only_source and selection.source else []
     if selection.source and not rows and not contacts:
@@ -145,6 +161,10 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     if only_words:  # what has the words and no message
         found_alone = _found_alone(db, found, touched_sessions)
         touched_sessions |= found.all_sessions
+        blocks += found.blocks
+    if everything:
+        blocks = block_erasure.all_blocks(db, scope)
+    erased_blocks, block_notes = block_erasure.settle([*blocks, *erased_echoes.blocks], selection.by, everything)
     remaining_sessions = _sessions_with_remaining(db, touched_sessions | named_sessions, keys)
     emptied_sessions = touched_sessions - remaining_sessions
     if everything:
@@ -171,7 +191,14 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         found_alone=found_alone,
         contacts=tuple(contacts),
         authors=dict(written_as.most_common()),
-        notes=(*(missing_whole_name(db, scope, name) for name in missing if not rows), *echoes.notes),
+        notes=(
+            *(missing_whole_name(db, scope, name) for name in missing if not rows),
+            *echoes.notes,
+            *block_notes,
+            *found.notes,
+        ),
+        blocks=erased_blocks,
+        block_echoes=echoes.blocks,
     )
 
 
@@ -185,6 +212,7 @@ def _found_elsewhere(found: FoundWords, keys: Iterable[int]) -> dict[int, tuple[
 def _found_alone(db: sqlite3.Connection, found: FoundWords, sessions_of_messages: Set[int]) -> dict[str, int]:
     """How many sessions and facts have the words and no message, by the place where the words stand."""
     alone = {place: len(keys - sessions_of_messages) for place, keys in found.sessions.items()}
+    alone[BLOCKS_PLACE] = len(found.blocks)
     alone["facts"] = len(statements.facts_without_messages(db, found.facts))
     return {place: count for place, count in alone.items() if count}
 
@@ -216,6 +244,11 @@ def _resolve_references(db: sqlite3.Connection, scope: Scope, references: Sequen
         try:
             info = sessions.find(db, reference, scope.user_id)
         except NotFound:
+            if reference.startswith(BLOCK_PREFIX):
+                raise NotFound(
+                    f"The core memory has no block {reference.removeprefix(BLOCK_PREFIX)!r}.",
+                    hint="'appliance core' lists the blocks.",
+                ) from None
             keys.append(messages.find(db, reference, scope).id)
             continue
         if info.namespace != scope.namespace:
@@ -251,11 +284,14 @@ def _imported(db: sqlite3.Connection, keys: Iterable[int]) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class FoundWords:
-    """Where words were found: the messages and the sessions by place (titles, metadata), and the facts."""
+    """Where words were found: the messages and the sessions by place (titles, metadata), the facts, and what
+    has them in core memory. ``notes`` are sentences without a full stop."""
 
     messages: Mapping[str, set[int]] = field(default_factory=dict)
     sessions: Mapping[str, set[int]] = field(default_factory=dict)
     facts: frozenset[int] = frozenset()
+    blocks: Sequence[BlockErasure] = ()
+    notes: Sequence[str] = ()
 
     @property
     def all_messages(self) -> set[int]:
@@ -313,8 +349,18 @@ def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
         },
         "file names": messages.from_sources(db, files),
         "facts": statements.messages_of_facts(db, facts),
+        BLOCKS_PLACE: set(),
     }
-    return FoundWords(by_place, {"titles": titled, "metadata": about}, frozenset(facts))
+    return FoundWords(
+        by_place,
+        {"titles": titled, "metadata": about},
+        frozenset(facts),
+        block_erasure.sentences_that_say(db, scope, has_words),
+        [
+            f"The label of the block {label!r} has the words: 'appliance forget {BLOCK_PREFIX}{label}' erases the block"
+            for label in block_erasure.labels_that_say(db, scope, has_words)
+        ],
+    )
 
 
 def _existing_files(db: sqlite3.Connection, rows: Sequence[_MessageRow], sessions: Iterable[int]) -> tuple[str, ...]:

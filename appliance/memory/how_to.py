@@ -15,6 +15,8 @@ SCAN_CHARACTERS = 1_500
 # A longer message does not just say how it went: it tells a story or asks the next question.
 MAX_OUTCOME_CHARACTERS = 500
 
+MAX_RESULT_CHARACTERS = 160
+
 _SIGNS = tuple(sign for language in LANGUAGES for sign in language.procedures.signs.split("|"))
 
 
@@ -85,6 +87,14 @@ def find_how_to(text: str) -> HowToSpan | None:
     return None
 
 
+def find_need(text: str) -> HowToSpan | None:
+    """Return the first sentence that names a problem or something to be done, or asks for help with it."""
+    for sentence in sentences(text):
+        if _cues("needs").search(_mask_quotes(text[sentence.start : sentence.end])):
+            return sentence
+    return None
+
+
 def find_error(text: str) -> HowToSpan | None:
     """Return the first line that is an error as programs print it."""
     match = ERROR_LINE.search(text, 0, SCAN_CHARACTERS)
@@ -104,6 +114,24 @@ def find_success(text: str) -> HowToSpan | None:
         sentence = _find_success(text, language)
         if sentence is not None:
             return None if reports_failure(text) or _cues("otherwise").search(text) else sentence
+    return None
+
+
+def find_result(text: str) -> HowToSpan | None:
+    """Return the sentence that tells in ordinary words that something is now as it should be ("It's gone!").
+
+    It says so only right after steps, and counts less than ``find_success``: the message is short, asks nothing, and
+    nothing in it doubts, wishes, or says that something failed or that something else helped."""
+    text = _mask_quotes(_DOTS.sub(lambda dots: " " * len(dots.group()), text))
+    if len(text) > MAX_RESULT_CHARACTERS or "?" in text or reports_failure(text) or _cues("otherwise").search(text):
+        return None
+    for language in LANGUAGES:
+        found = _cues("results", language).search(text)
+        if found is None or re.search(rf"\b(?:{language.procedures.passing})\b", text, re.IGNORECASE):
+            continue
+        sentence = next((one for one in sentences(text) if one.start <= found.end() - 1 < one.end), None)
+        if sentence is not None and not _cues("perhaps", language).search(text, sentence.start, sentence.end):
+            return sentence
     return None
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from appliance.memory import how_to
+from appliance.memory import how_to, prose_steps
 from appliance.types import Message, Quote
 
 # The question is among so many conversational messages before the confirmation: after a longer time other things have
@@ -24,6 +24,7 @@ MAX_TURNS_BETWEEN = 1
 MIN_REQUEST_WORDS = 3  # a request of fewer words is "go on", and does not say what was done
 EDGE_CHARACTERS = 64  # at either end of a turn, which show whether it retracts something
 MAX_STEPS = 40
+MIN_INLINE_STEPS = 2  # with fewer commands, sentences around them say what to do
 MAX_STEP_CHARACTERS = 2_000  # a longer step is quoted up to the end of a line
 MAX_TOOL_RECORDS = 400  # latest records of tools between a question and its confirmation that are read
 # So many commands must have changed something where no person but only the program says that all went well.
@@ -109,6 +110,8 @@ def find_spans(turns: Sequence[Message], turns_after_tools: Container[int] = ())
         if message.role != "user":
             continue
         confirmed = how_to.find_success(message.text)
+        if confirmed is None and number and turns[number - 1].role == "assistant" and steps(turns[number - 1]):
+            confirmed = how_to.find_result(message.text)
         # Where the person says nothing, only the commands that ran can tell.
         span = _span_before(turns, number, last_outcome, confirmed) if confirmed or has_tools_since else None
         if span is not None:
@@ -179,16 +182,18 @@ def extract(span: ProcedureSpan, turns: Sequence[Message], records: Sequence[Mes
     span's last failure and its outcome."""
     goal_message, outcome = turns[span.goal], turns[span.outcome]
     text = goal_message.text
-    goal = how_to.find_how_to(text) or how_to.find_error(text) or next(how_to.sentences(text), None)
     commands, success = _executed_commands(records[-MAX_TOOL_RECORDS:])
+    goal = how_to.find_how_to(text) or how_to.find_error(text)
+    goal = goal or (None if commands else how_to.find_need(text)) or next(how_to.sentences(text), None)
     if span.confirmed is None:
         confirmed = success if len(commands) >= MIN_CHANGING_COMMANDS else None
     else:
         confirmed = _quote_span(outcome, span.confirmed)
     chosen = commands
-    if not commands and not span.requested:
+    if not commands and (not span.requested or how_to.find_need(text)):
         proposals = [m for m in turns[span.last_failure + 1 : span.outcome] if _speaker(m) != _speaker(goal_message)]
-        chosen = [step for message in proposals for step in steps(message)]
+        explicit = span.confirmed is not None and how_to.find_success(outcome.text) is not None
+        chosen = [step for message in proposals for step in steps(message, single=explicit)]
     if goal is None or confirmed is None or not chosen:
         return None
     last = outcome if span.confirmed else turns[span.outcome - 1]
@@ -223,9 +228,10 @@ _ALTERNATIVES = re.compile(
 _SCAN_CHARACTERS = 20_000  # of an answer in which steps are looked for
 
 
-def steps(message: Message) -> list[Quote]:
+def steps(message: Message, *, single: bool = False) -> list[Quote]:
     """Return the steps that a message proposes: the items of its numbered list, else its blocks of code, else the
-    sentences that name a command. A list of choices or causes has no steps."""
+    sentences that name a command. A list of choices or causes has no steps. With ``single``, one thing to do is a step
+    too: it is one if somebody says that it worked, and else as often a suggestion."""
     text = message.text[:_SCAN_CHARACTERS]
     listed = _consecutive_items(_ITEM.finditer(text))
     fenced = _blocks(text)
@@ -239,6 +245,10 @@ def steps(message: Message) -> list[Quote]:
         spans = fenced
     else:
         spans = [found.span() for found in _INLINE.finditer(text)]
+        if len(spans) < MIN_INLINE_STEPS:
+            actions = 1 if single else prose_steps.MIN_ACTIONS
+            told = prose_steps.find_steps(text, actions) or prose_steps.find_commands(text)
+            spans = [(span.start, span.end) for span in told] or spans
     return [step for start, end in spans if (step := _step_quote(message, start, end)) is not None]
 
 

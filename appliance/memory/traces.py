@@ -137,6 +137,8 @@ def still_said(db: sqlite3.Connection) -> Iterator[str]:
         "SELECT text, metadata, author FROM revision",
         "SELECT title, metadata, external_id FROM session",
         "SELECT subject, attribute, value FROM fact_decision",
+        "SELECT label, description, NULL FROM core_block",
+        "SELECT value, NULL, NULL FROM core_block_revision",
         "SELECT value, NULL, NULL FROM profile_identity",
         "SELECT identities, others, name FROM person_decision",
         "SELECT path, NULL, NULL FROM source",

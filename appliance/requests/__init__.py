@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     )
     from appliance.requests.backups import BackupRequest, KnownBackupsRequest
     from appliance.requests.base import PRIVATE_PREFIX, Request, result_type
+    from appliance.requests.core import (
+        AppendToBlockRequest,
+        BlockHistoryRequest,
+        BlockRequest,
+        DeleteBlockRequest,
+        ListBlocksRequest,
+        ReplaceInBlockRequest,
+        RevertBlockRequest,
+        SetBlockRequest,
+    )
     from appliance.requests.facts import (
         AddFactRequest,
         AddFactUndoablyRequest,
@@ -164,6 +174,10 @@ _MODULE_BY_NAME = {
             "ArchiveStatusRequest ListArchivedRequest RestoreArchivedRequest RunArchiveRequest SetRetentionRequest"
         ),
         "backups": "BackupRequest KnownBackupsRequest",
+        "core": (
+            "AppendToBlockRequest BlockHistoryRequest BlockRequest DeleteBlockRequest ListBlocksRequest "
+            "ReplaceInBlockRequest RevertBlockRequest SetBlockRequest"
+        ),
         "facts": (
             "AddFactRequest AddFactUndoablyRequest ConfirmFactRequest CorrectFactRequest DecideFactRequest "
             "FactHistoryRequest FactRequest ListFactsRequest PendingFactsRequest ProfileRequest RejectFactRequest "
@@ -203,10 +217,13 @@ __all__ = [
     "AddFactUndoablyRequest",
     "AddMessageRequest",
     "AddWatchedRequest",
+    "AppendToBlockRequest",
     "ArchiveStatusRequest",
     "AttachmentFileRequest",
     "AttachmentRequest",
     "BackupRequest",
+    "BlockHistoryRequest",
+    "BlockRequest",
     "BranchRequest",
     "ChoicesRequest",
     "ClaimIndexRequest",
@@ -219,6 +236,7 @@ __all__ = [
     "CreateSessionRequest",
     "DayRequest",
     "DecideFactRequest",
+    "DeleteBlockRequest",
     "DeleteSessionRequest",
     "DiscoverRequest",
     "EmbedRequest",
@@ -242,6 +260,7 @@ __all__ = [
     "KnownBackupsRequest",
     "ListArchivedRequest",
     "ListAttachmentsRequest",
+    "ListBlocksRequest",
     "ListFactsRequest",
     "ListPeopleRequest",
     "ListSecretsRequest",
@@ -275,9 +294,11 @@ __all__ = [
     "RemoveWatchedRequest",
     "RenamePersonRequest",
     "RenameSessionRequest",
+    "ReplaceInBlockRequest",
     "Request",
     "RestoreArchivedRequest",
     "ResumeSessionRequest",
+    "RevertBlockRequest",
     "ReviewFactsRequest",
     "RunArchiveRequest",
     "RunJobsRequest",
@@ -287,6 +308,7 @@ __all__ = [
     "SearchSummariesRequest",
     "SessionMessagesRequest",
     "SessionRequest",
+    "SetBlockRequest",
     "SetMeRequest",
     "SetRetentionRequest",
     "SetStorageScopeRequest",

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from appliance.requests.base import Request
 from appliance.types import (
     Activity,
+    BlockEditor,
     ErasurePreview,
     Event,
     FeedbackKind,
@@ -399,10 +400,10 @@ class PreviewErasureRequest(Request[ErasurePreview]):
     """Show what ``forget`` would erase of a user's memory. Nothing is changed. The arguments narrow each other.
 
     Args:
-        references: Ids of messages and sessions.
+        references: Ids of messages and sessions, and of blocks of core memory ("core:person"), which go as a whole.
         source: A format, or the path of an imported file.
-        query: Words as they stand, in messages and their earlier versions, authors, titles, metadata, names of files
-            and facts; the preview says in which (``found_in``).
+        query: Words as they stand, in messages and their earlier versions, authors, titles, metadata, names of files,
+            facts and core memory; the preview says in which (``found_in``).
         title: Words of the titles of conversations.
         author: A person's id ("p3"), "me", or a whole name, address or number, without case and accents: everything
             that this person wrote under any name; the preview lists the names (``authors``). A part of a name means
@@ -411,10 +412,11 @@ class PreviewErasureRequest(Request[ErasurePreview]):
         since: Only messages from this day or time on: ISO 8601, or words such as "last week" or "March 2024".
         until: Only messages up to this time, or to the end of this day.
         everything: All of the user's messages, if nothing else is named.
-        with_echoes: Also near copies, answers that repeat it, and summaries and facts that say it, which the preview
-            lists as ``echoes`` in any case.
+        with_echoes: Also near copies, answers that repeat it, and summaries, facts and sentences of blocks that say it,
+            which the preview lists as ``echoes`` in any case.
         echo_ids: With echoes, only those with these ids, as the preview names them; all by default. Other ids are
             ignored.
+        by: Who erases: for an assistant, blocks that are read-only stay as they are.
         user_id: Whose memory; by default the configured user's.
         namespace: The namespace within that memory.
 
@@ -438,6 +440,7 @@ class PreviewErasureRequest(Request[ErasurePreview]):
     everything: bool = False
     with_echoes: bool = False
     echo_ids: Sequence[str] = ()
+    by: BlockEditor = "person"
     user_id: str | None = None
     namespace: str = ""
 

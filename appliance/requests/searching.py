@@ -116,8 +116,9 @@ class SearchRequest(Request[Hits]):
 class ContextRequest(Request[Context]):
     """Build what an assistant is given for a query, within an exact token budget.
 
-    The context has four layers: what is known of the person, the memories that answer the query, and, with a session,
-    its running summary and latest turns. A short follow-up ("and when was that?") is resolved from the latest turns.
+    The context has five layers: core memory, what is known of the person, the memories that answer the query, and,
+    with a session, its running summary and latest turns. A short follow-up ("and when was that?") is resolved
+    from these turns.
 
     Args:
         query: What the person says or asks.

@@ -1,6 +1,6 @@
 """What a memory holds besides messages, as records of an export: how its sessions are set, earlier forms of messages,
-feedback on them, who takes part and who is in address books, what a person decided about people and facts, and what was
-forgotten.
+feedback on them, who takes part and who is in address books, core memory, what a person decided about people and
+facts, and what was forgotten.
 
 A record names sessions and messages as their sources do, because ids differ from memory to memory. ``state_import``
 writes records into another memory.
@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
-from appliance.store import facts, feedback, messages, people, profiles, sessions
+from appliance.store import core_blocks, facts, feedback, messages, people, profiles, sessions
 from appliance.store.sql import from_json, pages, to_json
 from appliance.timestamps import iso_from_microseconds
 from appliance.types import Scope
@@ -47,6 +48,7 @@ def records(db: sqlite3.Connection, user_id: str | None, owner: str) -> Iterator
     yield from _feedback(db, named, owner)
     yield from _participants(db, named, owner)
     yield from _people(db, user_id, owner)
+    yield from _blocks(db, user_id, owner)
     yield from _decisions(db, user_id, owner)
     yield from _facts(db, user_id, owner)
     if user_id is None:
@@ -149,6 +151,21 @@ def _people(db: sqlite3.Connection, user_id: str | None, owner: str) -> Iterator
                     **whose,
                     **{key: value for key, value in values.items() if value is not None},
                 }
+
+
+def _blocks(db: sqlite3.Connection, user_id: str | None, owner: str) -> Iterator[dict[str, Any]]:
+    """The blocks of core memory, with the forms that they had."""
+    for scope in core_blocks.scopes(db):
+        if user_id not in (None, scope.user_id):
+            continue
+        for block in core_blocks.list_blocks(db, scope.user_id, scope.namespace):
+            found = core_blocks.find(db, scope, block.label)
+            forms = [] if found is None else core_blocks.revisions(db, found.key)
+            yield {
+                "record": "block", **_owner_of(scope.user_id, scope.namespace, owner), "label": block.label,
+                "description": block.description, "limit": block.limit, "read_only": block.read_only,
+                "revisions": [asdict(form) for form in forms],
+            }  # fmt: skip
 
 
 def _decisions(db: sqlite3.Connection, user_id: str | None, owner: str) -> Iterator[dict[str, Any]]:

@@ -17,6 +17,7 @@ from appliance.errors import UsageError
 from appliance.runtime.decoding import convert
 from appliance.store import (
     branches,
+    core_blocks,
     digests,
     feedback,
     imports,
@@ -32,6 +33,7 @@ from appliance.store.sql import to_json
 from appliance.store.statements import Decision
 from appliance.timestamps import to_microseconds
 from appliance.types import (
+    BlockEditor,
     ContactRecord,
     FactKind,
     FeedbackKind,
@@ -42,6 +44,7 @@ from appliance.types import (
     SessionRecord,
     StorageScope,
 )
+from appliance.types.core import MAX_CORE_CHARACTERS
 
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 48)]
 
@@ -140,6 +143,21 @@ class _Person(msgspec.Struct, frozen=True):
     at: str
     others: list[tuple[str, str, str]] = []
     name: str | None = None
+
+
+class _BlockRevision(msgspec.Struct, frozen=True):
+    number: Annotated[int, msgspec.Meta(ge=1, lt=1 << 48)]
+    value: str
+    changed_by: BlockEditor
+    changed_at: str
+
+
+class _Block(msgspec.Struct, frozen=True):
+    label: Annotated[str, msgspec.Meta(pattern=r"^[^\W_][\w.-]{0,39}$")]
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_CORE_CHARACTERS)]
+    revisions: Annotated[list[_BlockRevision], msgspec.Meta(min_length=1)]
+    description: str = ""
+    read_only: bool = False
 
 
 class _Decision(msgspec.Struct, frozen=True):
@@ -271,6 +289,26 @@ def _write_person(tx: sqlite3.Connection, scope: Scope, record: _Person) -> str 
     return None
 
 
+def _write_block(tx: sqlite3.Connection, scope: Scope, record: _Block) -> str | None:
+    """Write a block that the memory does not have. One with the same label is the person's present one, and stays."""
+    if record.label != record.label.casefold() or any(len(form.value) > record.limit for form in record.revisions[-1:]):
+        return ANOTHER_FORM
+    found = core_blocks.find(tx, scope, record.label)
+    if found is not None:
+        known = {form.number: form.value for form in core_blocks.revisions(tx, found.key)}
+        differs = any(known.get(form.number) != form.value for form in record.revisions)
+        return f"the core memory has another block {record.label!r} already" if differs else None
+    limits = sum(block.limit for block in core_blocks.list_blocks(tx, scope.user_id, scope.namespace))
+    if limits + record.limit > MAX_CORE_CHARACTERS:
+        return f"the core memory has no room for the block {record.label!r}"
+    key = core_blocks.add(tx, scope, record.label)
+    core_blocks.update(tx, key, description=record.description, limit=record.limit, read_only=record.read_only)
+    for form in record.revisions:
+        at = to_microseconds(datetime.fromisoformat(form.changed_at))
+        core_blocks.add_revision(tx, key, form.value, form.changed_by, at, number=form.number)
+    return None
+
+
 def _write_decision(tx: sqlite3.Connection, scope: Scope, record: _Decision) -> str | None:
     at = to_microseconds(datetime.fromisoformat(record.at))
     decision = Decision(record.kind, record.subject, record.attribute, record.value, record.how, record.since, at)
@@ -302,6 +340,7 @@ _KINDS: Mapping[str, tuple[Any, Callable[[sqlite3.Connection, Scope, Any], str |
     "participant": (_Participant, _write_participant),
     "contact": (_Contact, _write_contact),
     "person": (_Person, _write_person),
+    "block": (_Block, _write_block),
     "decision": (_Decision, _write_decision),
     "rejection": (_Rejection, _write_rejection),
     "forgotten": (_Forgotten, _write_forgotten),

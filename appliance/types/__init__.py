@@ -29,9 +29,10 @@ if TYPE_CHECKING:
         RecoveryReport,
         RestoreReport,
     )
+    from appliance.types.core import BlockEditor, BlockRevision, CoreBlock
     from appliance.types.discovery import Discovery, FoundHistory, OnDiscovered
     from appliance.types.documents import DocumentPage, PageText, document_page
-    from appliance.types.erasure import Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
+    from appliance.types.erasure import BlockErasure, Echo, EchoKind, ErasurePreview, ErasureReport, Receipt
     from appliance.types.index import IndexStatus
     from appliance.types.overview import (
         Activity,
@@ -140,6 +141,7 @@ if TYPE_CHECKING:
         Role,
         Scope,
         SessionOrder,
+        SharingLayerName,
         StorageScope,
         TimeOf,
     )
@@ -152,9 +154,10 @@ _MODULE_BY_NAME = {
         "backup": (
             "BackupCheck BackupInfo BackupProblem BackupReport KnownBackups LostPart RecoveryReport RestoreReport"
         ),
+        "core": "BlockEditor BlockRevision CoreBlock",
         "discovery": "Discovery FoundHistory OnDiscovered",
         "documents": "DocumentPage PageText document_page",
-        "erasure": "Echo EchoKind ErasurePreview ErasureReport Receipt",
+        "erasure": "BlockErasure Echo EchoKind ErasurePreview ErasureReport Receipt",
         "index": "IndexStatus",
         "overview": (
             "Activity FilterChoices ImportedFile ImportedSession MessageMatches Outline Owner ReindexForecast "
@@ -180,7 +183,7 @@ _MODULE_BY_NAME = {
         "verification": "ChunkedOtherwise SourceCoverage VerifyReport",
         "vocabulary": (
             "FEEDBACK_KINDS LEVELS LOCAL ROLES UNVERIFIED FactKind FactState FeedbackKind Fidelity FileStatus HitOrder "
-            "LayerName Level Metadata Mode Role Scope SessionOrder StorageScope TimeOf"
+            "LayerName Level Metadata Mode Role Scope SessionOrder SharingLayerName StorageScope TimeOf"
         ),
     }.items()
     for name in names.split()
@@ -206,11 +209,15 @@ __all__ = [
     "BackupInfo",
     "BackupProblem",
     "BackupReport",
+    "BlockEditor",
+    "BlockErasure",
+    "BlockRevision",
     "ChunkedOtherwise",
     "ContactRecord",
     "Contained",
     "Context",
     "ContextItem",
+    "CoreBlock",
     "Discovery",
     "DocumentPage",
     "Dropped",
@@ -294,6 +301,7 @@ __all__ = [
     "SessionPage",
     "SessionPart",
     "SessionRecord",
+    "SharingLayerName",
     "Source",
     "SourceCoverage",
     "StartPage",

@@ -7,16 +7,37 @@ from typing import Literal
 
 from appliance.types.vocabulary import Scope
 
-EchoKind = Literal["copy", "answer", "repetition", "summary", "fact"]
+EchoKind = Literal["copy", "answer", "repetition", "summary", "fact", "block"]
+
+BLOCK_PREFIX = "core:"
+"""Before the label of a block of core memory, it makes the block's id: "core:person"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Echo:
     """Something that would still say what is erased, and its id: a near copy, an assistant's answer that repeats it,
-    another message that does, a summary or a fact."""
+    another message that does, a summary, a fact, or sentences of a block of core memory."""
 
     kind: EchoKind
     id: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockErasure:
+    """What an erasure takes out of a block of core memory, in its present form and all earlier ones: the sentences
+    ``texts``, recognised by their ``digests``, which stay what they are where secrets are hidden. Without ``texts``,
+    the whole block goes. ``key`` is that of the store."""
+
+    key: int
+    label: str
+    read_only: bool = False
+    texts: tuple[str, ...] = ()
+    digests: tuple[int, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The id by which an erasure names the block."""
+        return f"{BLOCK_PREFIX}{self.label}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +48,9 @@ class ErasurePreview:
     are among ``named_facts``, which have the words themselves. ``all_of`` is the scope if its whole memory would
     be erased. ``found_in`` are the places where words were looked for, with the number of messages that each leads
     to, and ``found_elsewhere`` the messages that don't have them in their text, with these places. ``found_alone``
-    counts what is found in such a place without any message: facts, and sessions by their titles and metadata.
+    counts what is found in such a place without any message: facts, sessions by their titles and metadata, and blocks.
     ``echoes`` would stay and still say it; with echoes, they are among what is erased, and ``summaries`` too.
+    ``blocks`` is what would be taken out of core memory, and ``block_echoes`` what the echoes among blocks say.
     ``contacts`` are entries of address books, each with the file that holds it, by store keys. If an author was named,
     ``authors`` are the names under which the messages were written ("" for none), with their numbers, and ``notes`` say
     whose a name may be that no author has, and which repeats were not looked for."""
@@ -50,6 +72,13 @@ class ErasurePreview:
     notes: tuple[str, ...] = ()
     found_elsewhere: dict[int, tuple[str, ...]] = field(default_factory=dict)
     found_alone: dict[str, int] = field(default_factory=dict)
+    blocks: tuple[BlockErasure, ...] = ()
+    block_echoes: tuple[BlockErasure, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would be erased."""
+        return not (self.messages or self.sessions or self.facts or self.contacts or self.blocks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +113,8 @@ class ErasureReport:
 class Receipt:
     """The record of an erasure, with an id of its own ("e3"). ``state`` is "open" as long as files of the home still
     have to be rewritten or searched; ``vectors`` counts those erased; ``proof`` is the report. ``backups`` are the
-    known folders and files with a backup from before, which may still hold what was erased."""
+    known folders and files with a backup from before, which may still hold what was erased. ``blocks`` counts the
+    blocks of core memory from which something was taken, or that went."""
 
     id: str
     at: str
@@ -97,3 +127,4 @@ class Receipt:
     proof: ErasureReport
     facts: int = 0
     backups: tuple[str, ...] = ()
+    blocks: int = 0

@@ -204,10 +204,10 @@ class Hits(Sequence[Hit]):
 class ContextItem:
     """One fact, message, sentence of a summary or turn in a context. ``tokens`` is what it adds to the rendered prompt.
 
-    ``message_id`` is the id of a message, a fact ("f7") or a summary ("sum7", or "s9" for the running summary of that
-    session); for facts and summaries ``why["messages"]`` names the messages that they come from. ``why`` says why a
-    message was chosen: its ``rank``, ``score``, ``relevance`` (relative to the best hit) and ``importance``, or the
-    message that it stands ``beside``.
+    ``message_id`` is the id of a message, a fact ("f7"), a block of core memory ("core:persona") or a summary ("sum7",
+    or "s9" for the running summary of that session); for facts and summaries ``why["messages"]`` names the messages
+    that they come from. ``why`` says why a message was chosen: its ``rank``, ``score``, ``relevance`` (relative to the
+    best hit) and ``importance``, or the message that it stands ``beside``.
     """
 
     message_id: str
@@ -238,7 +238,7 @@ class Dropped:
 @dataclass(frozen=True, slots=True)
 class Context:
     """What an assistant is given. ``tokens`` is the exact length of ``text`` in ``encoding``; it is the sum of the
-    layers' tokens and never exceeds ``budget``. All four layers are present, even if empty. ``messages`` is the same
+    layers' tokens and never exceeds ``budget``. All five layers are present, even if empty. ``messages`` is the same
     content in chat form; its contents do not exceed the budget either. ``found`` is False if memories were searched for
     and none is a good match: the memory does not know the answer."""
 

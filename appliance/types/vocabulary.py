@@ -20,8 +20,11 @@ Within the session itself everything can be found."""
 Level = Literal["exchange", "topic", "session", "procedure"]
 """What a summary covers: a question with its answer, a stretch about one topic, a whole session, or the steps of
 something that worked."""
-LayerName = Literal["profile", "retrieved", "summary", "recent"]
+LayerName = Literal["core", "profile", "retrieved", "summary", "recent"]
 """The layers of a context, in the order of the prompt."""
+
+SharingLayerName = Literal["profile", "retrieved", "summary", "recent"]
+"""The layers that share what core memory leaves of the budget."""
 
 LEVELS: tuple[Level, ...] = ("exchange", "topic", "session", "procedure")
 

@@ -14,6 +14,19 @@ export type Anniversary = {
 };
 
 /**
+ * A line to add to a block.
+ */
+export type AppendToBlockBody = {
+  /**
+   * Who writes. Only the owner's token writes as the person.
+   */
+  by?: "person" | "assistant";
+  namespace?: string | null;
+  text: string;
+  user_id?: string | null;
+};
+
+/**
  * An attachment of a stored message. ``id`` is the message's with the attachment's number: "m345.1".
  *
  * ``type`` is a media type ("image/jpeg"), ``size`` is in bytes, ``digest`` the SHA-256 of the content in hex, and
@@ -52,6 +65,57 @@ export type AttachmentsAnswer = {
 };
 
 /**
+ * What to write to a block; what is left out or null stays as it is.
+ */
+export type BlockBody = {
+  /**
+   * Who writes. Only the owner's token writes as the person.
+   */
+  by?: "person" | "assistant";
+  /**
+   * What belongs into the block.
+   */
+  description?: string | null;
+  /**
+   * The most characters of the text.
+   */
+  limit?: number | null;
+  namespace?: string | null;
+  /**
+   * Whether only the person may change the block.
+   */
+  read_only?: boolean | null;
+  /**
+   * Write only if this is the revision of the present form; 0: only if there is no such block.
+   */
+  revision?: number | null;
+  user_id?: string | null;
+  /**
+   * The text, in full.
+   */
+  value?: string | null;
+};
+
+/**
+ * The sentences that go from a block of core memory, with its id ("core:person"); none if the whole block goes.
+ */
+export type BlockErasureAnswer = {
+  id: string;
+  texts: Array<string>;
+};
+
+/**
+ * A form of a block's text. ``changed_at`` is when it was written, as ISO 8601; the present form has the highest
+ * ``number``.
+ */
+export type BlockRevision = {
+  changed_at: string;
+  changed_by: "person" | "assistant";
+  number: number;
+  value: string;
+};
+
+/**
  * The start of a branch.
  */
 export type BranchBody = {
@@ -64,7 +128,7 @@ export type BranchBody = {
 
 /**
  * What an assistant is given. ``tokens`` is the exact length of ``text`` in ``encoding``; it is the sum of the
- * layers' tokens and never exceeds ``budget``. All four layers are present, even if empty. ``messages`` is the same
+ * layers' tokens and never exceeds ``budget``. All five layers are present, even if empty. ``messages`` is the same
  * content in chat form; its contents do not exceed the budget either. ``found`` is False if memories were searched for
  * and none is a good match: the memory does not know the answer.
  */
@@ -132,10 +196,10 @@ export type ContextBody = {
 /**
  * One fact, message, sentence of a summary or turn in a context. ``tokens`` is what it adds to the rendered prompt.
  *
- * ``message_id`` is the id of a message, a fact ("f7") or a summary ("sum7", or "s9" for the running summary of that
- * session); for facts and summaries ``why["messages"]`` names the messages that they come from. ``why`` says why a
- * message was chosen: its ``rank``, ``score``, ``relevance`` (relative to the best hit) and ``importance``, or the
- * message that it stands ``beside``.
+ * ``message_id`` is the id of a message, a fact ("f7"), a block of core memory ("core:persona") or a summary ("sum7",
+ * or "s9" for the running summary of that session); for facts and summaries ``why["messages"]`` names the messages
+ * that they come from. ``why`` says why a message was chosen: its ``rank``, ``score``, ``relevance`` (relative to the
+ * best hit) and ``importance``, or the message that it stands ``beside``.
  */
 export type ContextItem = {
   fidelity: "full" | "compressed" | "placeholder";
@@ -143,6 +207,34 @@ export type ContextItem = {
   text: string;
   tokens: number;
   why: Record<string, unknown>;
+};
+
+/**
+ * A block of core memory: a short text that is in every context of its user and namespace.
+ *
+ * Attributes:
+ *     label: What it is called, lower case; unique within user and namespace.
+ *     value: The text.
+ *     description: What belongs into it.
+ *     limit: The most characters of ``value``.
+ *     read_only: Whether only the person may change it.
+ *     revision: 1 for the first form, one more with each change of ``value``.
+ *     changed_by: Who wrote the present form.
+ *     changed_at: When, as ISO 8601.
+ *     user_id: Whose it is.
+ *     namespace: The namespace within that user's memory.
+ */
+export type CoreBlock = {
+  changed_at: string;
+  changed_by: "person" | "assistant";
+  description: string;
+  label: string;
+  limit: number;
+  namespace?: string;
+  read_only: boolean;
+  revision: number;
+  user_id: string;
+  value: string;
 };
 
 /**
@@ -191,11 +283,12 @@ export type Dropped = {
 };
 
 /**
- * What would still say what is erased. ``message_id`` and ``snippet`` are null for summaries and facts.
+ * What would still say what is erased. ``message_id`` is null for summaries, facts and blocks of
+ * core memory, and ``snippet`` for the first two.
  */
 export type EchoAnswer = {
   id: string;
-  kind: "copy" | "answer" | "repetition" | "summary" | "fact";
+  kind: "copy" | "answer" | "repetition" | "summary" | "fact" | "block";
   message_id: string | null;
   snippet: string | null;
 };
@@ -204,15 +297,16 @@ export type EchoAnswer = {
  * What would be erased: ids of messages and of whole sessions, characters, messages by format, facts, and exports
  * outside of the memory that contain it and are not changed. ``found_in`` are the places where the words of a query
  * were looked for, with the number of messages that each leads to, and ``found_elsewhere`` those that don't have the
- * words in their text, with these places; ``found_alone`` counts the facts and the sessions that are found in a place
- * without any message. ``echoes`` would still say it: near copies, answers
- * that repeat it, other messages, summaries and facts; ``with_echoes`` erases them too. ``contacts`` counts entries of
- * address books. If an author was named, ``authors`` are the names that its messages were written under ("" for none),
- * with their numbers, and ``notes`` say whose a name may be that no author has, and which repeats were
- * not looked for.
+ * words in their text, with these places; ``found_alone`` counts the facts, the sessions and the blocks of core memory
+ * that are found in a place without any message. ``echoes`` would still say it: near copies, answers that repeat it,
+ * other messages, summaries, facts and sentences of blocks; ``with_echoes`` erases them too. ``contacts`` counts
+ * entries of address books. ``blocks`` are the sentences that go from core memory, or whole blocks. If an
+ * author was named, ``authors`` are the names that its messages were written under ("" for none), with their numbers,
+ * and ``notes`` say whose a name may be that no author has, and which repeats were not looked for.
  */
 export type ErasurePreviewAnswer = {
   authors?: Record<string, number>;
+  blocks?: Array<BlockErasureAnswer>;
   characters: number;
   contacts?: number;
   echoes: Array<EchoAnswer>;
@@ -518,7 +612,7 @@ export type IngestTotals = {
  */
 export type Layer = {
   items: Array<ContextItem>;
-  name: "profile" | "retrieved" | "summary" | "recent";
+  name: "core" | "profile" | "retrieved" | "summary" | "recent";
   tokens: number;
 };
 
@@ -837,6 +931,7 @@ export type RecalledMessage = {
 export type ReceiptAnswer = {
   at: string;
   backups?: Array<string>;
+  blocks?: number;
   characters: number;
   facts?: number;
   formats: Record<string, number>;
@@ -869,11 +964,38 @@ export type RemovalResult = {
 };
 
 /**
+ * A part of a block, which it has once, and what takes its place.
+ */
+export type ReplaceInBlockBody = {
+  /**
+   * Who writes. Only the owner's token writes as the person.
+   */
+  by?: "person" | "assistant";
+  namespace?: string | null;
+  new: string;
+  old: string;
+  user_id?: string | null;
+};
+
+/**
  * An invalid place in a request ("body.limit"), and why it is invalid.
  */
 export type RequestFault = {
   message: string;
   where: string;
+};
+
+/**
+ * The revision of a block to go back to.
+ */
+export type RevertBlockBody = {
+  /**
+   * Who writes. Only the owner's token writes as the person.
+   */
+  by?: "person" | "assistant";
+  namespace?: string | null;
+  revision: number;
+  user_id?: string | null;
 };
 
 /**
@@ -1774,6 +1896,68 @@ export class Appliance extends Client {
      */
     limit?: number;
   }, options?: RequestOptions): Promise<TimelineAnswer>;
+  readonly core: {
+    /**
+     * Add a line to a block, or begin a block with it.
+     *
+     * `POST /v1/core/{label}/append`
+     */
+    appendToBlock(label: string, body: AppendToBlockBody, options?: RequestOptions): Promise<CoreBlock>;
+    /**
+     * A block of core memory.
+     *
+     * `GET /v1/core/{label}`
+     */
+    block(label: string, query?: {
+      user_id?: string;
+      namespace?: string;
+    }, options?: RequestOptions): Promise<CoreBlock>;
+    /**
+     * The texts that a block had, the present one last.
+     *
+     * `GET /v1/core/{label}/history`
+     */
+    blockHistory(label: string, query?: {
+      user_id?: string;
+      namespace?: string;
+    }, options?: RequestOptions): Promise<Array<BlockRevision>>;
+    /**
+     * Delete a block with its history; only the owner's token may. Answers with what it was.
+     *
+     * `DELETE /v1/core/{label}`
+     */
+    deleteBlock(label: string, query?: {
+      user_id?: string;
+      namespace?: string;
+    }, options?: RequestOptions): Promise<CoreBlock>;
+    /**
+     * The blocks of core memory, in the order in which contexts have them.
+     *
+     * `GET /v1/core`
+     */
+    listBlocks(query?: {
+      user_id?: string;
+      namespace?: string;
+    }, options?: RequestOptions): Promise<Array<CoreBlock>>;
+    /**
+     * Replace a part of a block, which it has once.
+     *
+     * `POST /v1/core/{label}/replace`
+     */
+    replaceInBlock(label: string, body: ReplaceInBlockBody, options?: RequestOptions): Promise<CoreBlock>;
+    /**
+     * Give a block a text again that it had.
+     *
+     * `POST /v1/core/{label}/revert`
+     */
+    revertBlock(label: string, body: RevertBlockBody, options?: RequestOptions): Promise<CoreBlock>;
+    /**
+     * Write a block, or begin one; what is left out stays as it is. The text before stays in its history.
+     *
+     * `PUT /v1/core/{label}`
+     */
+    setBlock(label: string, body: BlockBody, options?: RequestOptions): Promise<CoreBlock>;
+  };
   readonly facts: {
     /**
      * Add a fact, as a sentence or as an attribute with its value. Answers with the facts that result.

@@ -10,6 +10,7 @@ import pytest
 
 import appliance_models
 from appliance.ingest import index_build
+from appliance.server.mcp.tools import TOOLS
 from tests.bench import (
     backup,
     capacity,
@@ -22,6 +23,7 @@ from tests.bench import (
     large,
     material,
     mcp_start,
+    mcp_tools,
     measure,
     parsing,
     rerank,
@@ -43,6 +45,7 @@ ALL = (
     "hostile",
     "ingest",
     "mcp_start",
+    "mcp_tools",
     "parsing",
     "peers",
     "rerank",
@@ -331,3 +334,9 @@ def test_startup_targets() -> None:
 def test_waiting_targets() -> None:
     found = waiting.run(1_000, 3, 20.0)
     assert found["met"] and not found["receipts_unproved"] and not found["errors"], found
+
+
+def test_the_list_of_tools_stays_small() -> None:
+    found = mcp_tools.measured()
+    assert set(found["tools"]) == set(TOOLS)
+    assert found["model"] < mcp_tools.TARGET < found["all"], found

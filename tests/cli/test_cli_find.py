@@ -242,7 +242,7 @@ def test_context_takes_a_preset_shares_and_no_recall(run: Run, kept: Path) -> No
         built = document(run("context", "which hotel?", "--session", "help", "--json", *options))
         return {layer["name"]: layer["tokens"] for layer in built["layers"]}
 
-    assert list(tokens()) == ["profile", "retrieved", "summary", "recent"]
+    assert list(tokens()) == ["core", "profile", "retrieved", "summary", "recent"]
     assert tokens("--preset", "code")["recent"]
     assert not tokens("--share", "recent=0")["recent"]
     alone = tokens("--no-recall")

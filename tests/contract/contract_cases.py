@@ -134,6 +134,21 @@ CASES: Sequence[Case] = (
     case("clear", lambda folder, done: r.ClearSessionRequest(done["create"].id)),
     case("delete", lambda folder, done: r.DeleteSessionRequest(done["create"].id)),
     case("delete again", lambda folder, done: r.DeleteSessionRequest(done["create"].id)),
+    # core memory
+    case("core of nobody", r.ListBlocksRequest("nobody")),
+    case("set block", r.SetBlockRequest("Persona", "Speaks like a harbour master.", limit=200)),
+    case("set block as it was", r.SetBlockRequest("persona", "Speaks like a ferryman.", revision=9)),
+    case("append to block", r.AppendToBlockRequest("persona", "Is brief.", by="assistant")),
+    case("replace in block", r.ReplaceInBlockRequest("persona", "brief", "patient", by="assistant")),
+    case("replace what is not there", r.ReplaceInBlockRequest("persona", "rude", "kind")),
+    case("block", r.BlockRequest("persona")),
+    case("block unknown", r.BlockRequest("boat")),
+    case("block badly", r.BlockRequest("two words")),
+    case("block history", r.BlockHistoryRequest("persona")),
+    case("revert block", r.RevertBlockRequest("persona", 1)),
+    case("blocks", r.ListBlocksRequest()),
+    case("context with core", r.ContextRequest("where does the ferry leave?", budget=400)),
+    case("delete block", r.DeleteBlockRequest("persona")),
     # facts
     case("facts", r.ListFactsRequest(as_of="2026-02-20")),
     case("facts badly", r.ListFactsRequest(kind="gossip")),  # type: ignore[arg-type]

@@ -55,7 +55,7 @@ def test_words_are_looked_for_wherever_somebody_wrote_them(chats: Appliance, hom
     found = {f"I met {NAME} yesterday", "good morning", "see the attachment", "so it goes", "hello there"}
     assert texts(chats, preview) == found | {"somebody called"} and preview.facts == 1
     places = {"text", "earlier versions", "authors", "titles", "metadata", "file names"}
-    assert preview.found_in == dict.fromkeys(places, 1) | {"facts": 0}
+    assert preview.found_in == dict.fromkeys(places, 1) | {"facts": 0, "core memory": 0}
     assert preview.found_alone == {"facts": 1}
     receipt = chats.erasure.forget(preview)
     assert receipt.proof.traces == () and not chats.facts.list()

@@ -100,11 +100,11 @@ def test_a_pinned_message_comes_first_among_equals(memory: Appliance) -> None:
     session = memory.sessions.create()
     added = [session.add("user", f"The lighthouse keeper's rule number {n}") for n in range(30)]
     memory.embed_pending()
-    few = {item.message_id for item in memory.context("lighthouse keeper's rule number", budget=100).layers[1].items}
+    few = {item.message_id for item in memory.context("lighthouse keeper's rule number", budget=100).layers[2].items}
     left_out = next(one.id for one in added if one.id not in few)
     with engine_of(memory)._database.write() as tx:
         tx.execute("UPDATE message SET pinned = 1, importance = 0.2 WHERE id = ?", (int(left_out[1:]),))
-    items = memory.context("lighthouse keeper's rule number", budget=100).layers[1].items
+    items = memory.context("lighthouse keeper's rule number", budget=100).layers[2].items
     why = {item.message_id: item.why for item in items}
     assert why[left_out]["pinned"] and why[left_out]["importance"] == 1.0
 

@@ -28,9 +28,10 @@ READER = {
     "memory_facts",
     "memory_overview",
     "memory_people",
+    "memory_core",
     "memory_status",
 }
-WRITER = {"memory_add", "memory_feedback", "memory_forget"}
+WRITER = {"memory_add", "memory_update", "memory_feedback", "memory_forget"}
 TOOLS = READER | WRITER
 
 T = TypeVar("T")

@@ -59,6 +59,7 @@ def test_every_example_works_as_printed(memory: Appliance, tmp_path: Path) -> No
 
 def test_the_page_names_every_route(memory: Appliance) -> None:
     named = re.sub(r"/(?:m1|f1|e1|house)\b", "/{id}", PAGE).replace("…", "/v1/sessions/{id}")
+    named = re.sub(r"/v1/core/persona?\b", "/v1/core/{label}", named)
     named = named.replace("/v1/sessions/{id}/clear", "/v1/sessions/{id}/clear ")
     for path in application(memory).openapi()["paths"]:
         assert path in named or path in ("/health", "/health/ready"), path

@@ -97,7 +97,7 @@ def test_a_context_answers_what_python_answers(memory: Appliance, client: TestCl
     answer = client.post("/v1/context", json=asked).json()
     assert 0 < answer["tokens"] <= 500 and "March 15th" in answer["text"]
     assert answer["text"] == memory.context(asked["query"], session_id="work", budget=500, preset="tutor").text
-    assert [layer["name"] for layer in answer["layers"]] == ["profile", "retrieved", "summary", "recent"]
+    assert [layer["name"] for layer in answer["layers"]] == ["core", "profile", "retrieved", "summary", "recent"]
 
 
 def test_a_context_keeps_to_a_limit_and_a_score(client: TestClient) -> None:

@@ -207,12 +207,15 @@ def test_a_cursor_with_other_places_is_none(places: list[int]) -> None:
             pagination.decode_cursor(made, question, (int,))
 
 
-def test_schemas_name_every_bound() -> None:
+def test_schemas_name_the_bounds_that_a_model_chooses_by() -> None:
     built = schemas.schema(schemas.SearchArguments)
     assert built["properties"]["limit"] == {
         "type": "integer", "minimum": 1, "maximum": 50, "default": 10, "description": "Hits a page.",
     }  # fmt: skip
-    assert built["properties"]["query"]["maxLength"] == schemas.MAX_QUERY_CHARACTERS and built["required"] == ["query"]
+    assert built["properties"]["query"] == {"type": "string", "description": "What to look for."}
+    assert built["properties"]["authors"]["items"] == {"type": "string"} and built["required"] == ["query"]
+    with pytest.raises(UsageError, match=f"query: Expected `str` of length <= {schemas.MAX_QUERY_CHARACTERS}"):
+        schemas.parse_arguments(schemas.SearchArguments, {"query": "x" * (schemas.MAX_QUERY_CHARACTERS + 1)})
     inner = schemas.schema(results.TimelineResult)
     assert set(inner["$defs"]) == {"TimelineSpan", "SessionLine", "MessageLine"}
     assert msgspec.json.encode(inner)

@@ -93,7 +93,8 @@ def test_what_is_typed_gives_the_exact_prompt(memory: Appliance, talk: str) -> N
         assert "Lisbon" in there.text
         assert screen.query_one(PromptView)._lines[0].text == "# About the person"
         heads = [row for row in rows(screen).items if isinstance(row, layers.LayerHead)]
-        assert [(head.layer, head.tokens) for head in heads] == [(one.name, one.tokens) for one in asked.layers]
+        sharing = [one for one in asked.layers if one.name != "core"]  # it has no share to change
+        assert [(head.layer, head.tokens) for head in heads] == [(one.name, one.tokens) for one in sharing]
         assert sum(head.tokens for head in heads) == there.tokens
 
     run(memory, body)
@@ -210,7 +211,7 @@ def test_a_chosen_conversation_brings_its_turns(memory: Appliance, talk: str) ->
         await pilot.press(*talk)
         await until(pilot, lambda: len(chooser.query_one(RowList).items) == 1)
         await pilot.press("enter")
-        await until(pilot, lambda: (there := shown(pilot)) is not None and there.layers[3].items)
+        await until(pilot, lambda: (there := shown(pilot)) is not None and there.layers[4].items)
         assert screen.options.session == talk
         await pilot.press("s")
         await until(pilot, lambda: isinstance(pilot.app.screen, SessionPickerScreen))
@@ -494,3 +495,14 @@ def test_items_that_dropped_out_are_named_in_their_place() -> None:
     assert change.added == {("retrieved", "x"): "far weaker"}
     assert change.text == "3 dropped out, 1 came in"
     assert not compare_contexts(context("ab", {}), context("ab", {"c": "no room"}))
+
+
+def test_core_memory_is_shown_without_a_share(memory: Appliance) -> None:
+    memory.core.set("persona", "Answer briefly.")
+    context = memory.context("anything", budget=500)
+    found = list(layers.layer_rows(context, PRESETS["assistant"], {}))
+    assert [row.layer for row in found if isinstance(row, layers.LayerHead)] == list(PRESETS["assistant"])
+    (entry,) = [row for row in found if isinstance(row, layers.LayerEntry) and row.layer == "core"]
+    assert layers.row_key(entry) == ("core", "core:persona") and entry.item.text == "Answer briefly."
+    lines = prompt_lines(context.text, 80)
+    assert (lines[1].layer, lines[1].item, lines[1].text) == ("core", "core:persona", "[core persona] Answer briefly.")

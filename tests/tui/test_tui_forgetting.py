@@ -17,7 +17,14 @@ from appliance.engine.erasure import ErasureService
 from appliance.errors import DaemonGone
 from appliance.types import Echo, ErasurePreview, Message, Receipt
 from appliance_tui.app import ApplianceApp
-from appliance_tui.erasure import ErasureSummary, place_note, receipt_fields, receipt_text
+from appliance_tui.erasure import (
+    ErasureRequest,
+    ErasureSummary,
+    place_note,
+    preview_erasure,
+    receipt_fields,
+    receipt_text,
+)
 from appliance_tui.screens.forget import NOTHING_NAMED_HINT, ForgetScreen
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.widgets.erasure_rows import erasure_rows, render_row
@@ -443,6 +450,18 @@ def test_a_receipt_says_what_was_found(memory: Appliance, talk: list[str]) -> No
     assert any("Points on the server are not erased yet" in note for note in notes)
     unproved = replace(receipt, proof=type(receipt.proof)())
     assert "none found" not in dict(receipt_fields(unproved)).values()
+
+
+def test_sentences_of_core_memory_are_listed_and_counted(memory: Appliance) -> None:
+    said = memory.sessions.create().add("user", "The spare keys are with Mrs. Aydın")
+    memory.core.set("person", "Has a cat.\nSpare keys: Mrs. Aydın.")
+    offered = preview_erasure(memory, ErasureRequest(ids=(said.id,)), None)
+    assert offered.echo_texts == {"core:person": "Spare keys: Mrs. Aydın."}
+    assert "core memory: Spare keys" in render_row(list(erasure_rows(offered, ()))[1], 80).plain
+    taken = preview_erasure(memory, ErasureRequest(ids=(said.id,), with_echoes=True), None)
+    assert "1 block of core memory" in taken.description and taken.keys != offered.keys
+    receipt = memory.erasure.forget(taken.preview)
+    assert "1 block of core memory" in dict(receipt_fields(receipt))["erased"]
 
 
 def test_what_has_the_words_and_no_message_is_named() -> None:

@@ -10,7 +10,7 @@ import pytest
 from appliance.context import layers, memory_selection, render
 from appliance.context.materials import ContextMaterial, ContextPlan
 from appliance.context.recent import ALWAYS_SHOWN_TURNS
-from appliance.context.shares import LAYERS, PRESETS, shares
+from appliance.context.shares import PRESETS, SHARING_LAYERS, shares
 from appliance.errors import UsageError
 from appliance.timestamps import parse_bound
 from appliance.types import Context, ContextItem, Fact, Hit, Message, Quote, Source, Summary, Window
@@ -63,7 +63,7 @@ TURNS = [turn(n, f"turn {n} about something else entirely") for n in range(100, 
 
 def test_presets_share_out_the_whole() -> None:
     for preset in PRESETS:
-        assert set(shares(preset, {})) == set(LAYERS)
+        assert set(shares(preset, {})) == set(SHARING_LAYERS)
         assert sum(shares(preset, {}).values()) == pytest.approx(1.0)
 
 
@@ -71,7 +71,7 @@ def test_what_is_not_named_shares_the_rest_as_the_preset_has_it() -> None:
     own = shares("assistant", {"retrieved": 0.6})
     assert own["retrieved"] == 0.6 and sum(own.values()) == pytest.approx(1.0)
     assert own["recent"] / own["profile"] == pytest.approx(3.5)
-    assert shares("assistant", dict.fromkeys(LAYERS, 0.1))["recent"] == 0.1, "the rest is for memories"
+    assert shares("assistant", dict.fromkeys(SHARING_LAYERS, 0.1))["recent"] == 0.1, "the rest is for memories"
 
 
 @pytest.mark.parametrize(
@@ -79,6 +79,7 @@ def test_what_is_not_named_shares_the_rest_as_the_preset_has_it() -> None:
     [
         ("butler", {}, "butler"),
         ("code", {"older": 0.1}, "older"),
+        ("code", {"core": 0.1}, "Core memory has no share"),
         ("code", {"recent": -0.1}, "recent"),
         ("code", {"recent": float("nan")}, "recent"),
         ("code", {"recent": 0.7, "retrieved": 0.7}, "1.4"),
@@ -131,7 +132,7 @@ def test_what_memories_leave_goes_to_turns_then_profile_then_summary() -> None:
 def test_a_layer_without_a_share_stays_empty() -> None:
     facts = [fact(1, "x"), fact(2, "y", "instruction"), fact(3, "Say where when I ask about tea", "instruction")]
     material = ContextMaterial(hits=HITS, turns=TURNS, facts=facts)
-    for layer in LAYERS:
+    for layer in SHARING_LAYERS:
         context = layers.build(plan(2_000, "assistant", **{layer: 0.0}), material)
         assert ids(context, layer) == (["f2"] if layer == "profile" else [])
     context = layers.build(plan(2_000, "assistant", retrieved=0.0), material)

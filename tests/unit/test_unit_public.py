@@ -68,6 +68,7 @@ def hints(of: Any) -> dict[str, Any]:
 
 ATTRIBUTES = (
     "Sessions",
+    "Core",
     "Summaries",
     "Facts",
     "People",

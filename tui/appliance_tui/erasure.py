@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from appliance_tui.widgets.display_text import pluralize
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import Echo, ErasurePreview, ErasureReport, Message, Receipt
+    from appliance.types import ErasurePreview, ErasureReport, Message, Receipt
 
 MAX_PREVIEWED_MESSAGES = 200
 """Messages of a preview whose text is loaded: more than a person reads before confirming."""
@@ -64,7 +64,7 @@ class ErasureSummary:
     def keys(self) -> tuple[object, ...]:
         """Exactly what would be erased."""
         preview = self.preview
-        return preview.messages, preview.sessions, preview.facts, preview.contacts, preview.summaries
+        return preview.messages, preview.sessions, preview.facts, preview.contacts, preview.summaries, preview.blocks
 
     @property
     def _counts(self) -> Iterator[tuple[int, str]]:
@@ -72,10 +72,11 @@ class ErasureSummary:
         yield len(self.preview.sessions), "whole conversation"
         yield self.preview.facts, "fact"
         yield len(self.preview.contacts), "contact"
+        yield len(self.preview.blocks), "block"
 
     @property
     def count(self) -> int:
-        """The number a person types to confirm: of messages, else of whole sessions, of facts or of contacts."""
+        """The number a person types to confirm: of messages, else of sessions, facts, contacts or blocks."""
         return next((count for count, _ in self._counts if count), 0)
 
     @property
@@ -89,7 +90,13 @@ class ErasureSummary:
         counts = describe_counts(
             len(preview.messages), len(preview.sessions), preview.facts, preview.characters, preview.formats
         )
-        return ", ".join([counts, *([pluralize(len(preview.contacts), "contact")] if preview.contacts else [])])
+        return ", ".join(
+            (
+                counts,
+                *([pluralize(len(preview.contacts), "contact")] if preview.contacts else []),
+                *([f"{pluralize(len(preview.blocks), 'block')} of core memory"] if preview.blocks else []),
+            )
+        )
 
 
 def preview_erasure(memory: Appliance, request: ErasureRequest, user: str | None) -> ErasureSummary:
@@ -112,14 +119,16 @@ def preview_erasure(memory: Appliance, request: ErasureRequest, user: str | None
         user_id=user,
     )
     ids = [f"m{key}" for key in preview.messages[:MAX_PREVIEWED_MESSAGES]]
-    return ErasureSummary(preview, memory.overview.messages(ids), _echo_texts(memory, preview.echoes))
+    return ErasureSummary(preview, memory.overview.messages(ids), _echo_texts(memory, preview))
 
 
-def _echo_texts(memory: Appliance, echoes: Iterable[Echo]) -> dict[str, str]:
+def _echo_texts(memory: Appliance, preview: ErasurePreview) -> dict[str, str]:
     """The texts of echoes by their ids, of the first summaries and facts only."""
-    ids = [echo.id for echo in echoes if echo.kind not in ("summary", "fact")]
+    echoes = preview.echoes
+    ids = [echo.id for echo in echoes if echo.kind not in ("summary", "fact", "block")]
     texts = {message.id: message.text for message in memory.overview.messages(ids)} if ids else {}
-    for echo in [echo for echo in echoes if echo.id not in ids][:MAX_READ_ECHOES]:
+    texts |= {block.id: " ".join(block.texts) for block in preview.block_echoes}
+    for echo in [echo for echo in echoes if echo.kind in ("summary", "fact")][:MAX_READ_ECHOES]:
         with suppress(NotFound):  # it went with a message meanwhile
             if echo.kind == "summary":
                 texts[echo.id] = memory.summaries.get(echo.id).text
@@ -128,13 +137,16 @@ def _echo_texts(memory: Appliance, echoes: Iterable[Echo]) -> dict[str, str]:
     return texts
 
 
-def describe_counts(messages: int, sessions: int, facts: int, characters: int, formats: Mapping[str, int]) -> str:
+def describe_counts(
+    messages: int, sessions: int, facts: int, characters: int, formats: Mapping[str, int], blocks: int = 0
+) -> str:
     """How much is erased, in words."""
     by_format = "".join(f"; {count:,} from {format}" for format, count in formats.items())
     parts = [
         f"{pluralize(messages, 'message')} ({pluralize(characters, 'character')}{by_format})",
         *([pluralize(sessions, "whole conversation")] if sessions else []),
         *([pluralize(facts, "fact")] if facts else []),
+        *([f"{pluralize(blocks, 'block')} of core memory"] if blocks else []),
     ]
     return ", ".join(parts)
 
@@ -146,7 +158,9 @@ def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tupl
     yield "receipt", f"{receipt.id} · {receipt.at[:19].replace('T', ' ')}{zone}"
     yield (
         "erased",
-        describe_counts(receipt.messages, receipt.sessions, receipt.facts, receipt.characters, receipt.formats),
+        describe_counts(
+            receipt.messages, receipt.sessions, receipt.facts, receipt.characters, receipt.formats, receipt.blocks
+        ),
     )
     if receipt.state == "open":
         yield "state", "open: some files of the memory are still being rewritten; this continues by itself"
@@ -219,6 +233,8 @@ def place_note(preview: ErasurePreview) -> str:
     for place, count in preview.found_alone.items():
         if place == "facts":
             others.append(f"{pluralize(count, 'fact')} without a message")
+        elif place == "core memory":
+            others.append(f"{pluralize(count, 'block')} of core memory")
         else:
             others.append(f"{pluralize(count, 'conversation')} without a message, by {place}")
     if not others:

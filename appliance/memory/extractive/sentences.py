@@ -31,11 +31,12 @@ _CODE = re.compile(
 _TABLE = re.compile(r"[^|\n]*\|[^|\n]*\|")
 _LINK = re.compile(r"(?:https?://|www\.)\S+|!?\[[^\]\n]{0,200}\]\([^)\n]{0,500}\)")
 _END = re.compile(r"[.!?…]+[\"'»”’)\]*_]*(?=\s|$)|[。！？]+[」』”）]*")
-_ABBREVIATION = re.compile(
+ABBREVIATION = re.compile(
     rf"(?:\b(?:[A-Za-zÄÖÜ]|{'|'.join(language.abbreviations for language in LANGUAGES)})|(?<![\d.,:])\d{{1,2}})\.$",
     re.IGNORECASE,
 )
 _GERMAN_MONTHS = "|".join(name.capitalize() for names in GERMAN.temporal.months for name in names.split("|"))
+"""What a sentence does not end with. It is searched for in the text up to a full stop."""
 # A capitalized month goes on after the number of a day: "am 3. Mai".
 _NEXT_GOES_ON = re.compile(rf"\s*(?:[a-zäöüß\d(]|(?:{_GERMAN_MONTHS})\b)")
 _INITIAL = re.compile(
@@ -147,7 +148,7 @@ def _is_abbreviated(text: str, begin: int, dot: int, stop: int, end: int) -> boo
     before = text[max(begin, dot - _LOOKBACK_CHARACTERS) : dot]
     if _INITIAL.search(before) and not before.endswith(" I."):
         return True
-    return bool(_ABBREVIATION.search(before)) and bool(_NEXT_GOES_ON.match(text, stop, end))
+    return bool(ABBREVIATION.search(before)) and bool(_NEXT_GOES_ON.match(text, stop, end))
 
 
 def _split_long(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

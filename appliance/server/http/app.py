@@ -20,6 +20,7 @@ from appliance.server.http.idempotency import ResponseCache
 from appliance.server.http.mcp_mount import McpMount
 from appliance.server.http.readiness import Readiness, search_once
 from appliance.server.http.routes import (
+    core,
     discovery,
     events,
     exports,
@@ -44,6 +45,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     search.router,
     messages.router,
     sessions.router,
+    core.router,
     facts.router,
     people.router,
     summaries.router,

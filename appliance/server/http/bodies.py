@@ -22,7 +22,17 @@ from pydantic import (
 
 from appliance import timestamps
 from appliance.errors import UsageError
-from appliance.types import Contained, FactKind, FeedbackKind, HitOrder, LayerName, Level, Mode, Role, StorageScope
+from appliance.types import (
+    Contained,
+    FactKind,
+    FeedbackKind,
+    HitOrder,
+    Level,
+    Mode,
+    Role,
+    SharingLayerName,
+    StorageScope,
+)
 from appliance.types.vocabulary import MAX_TAG_CHARACTERS
 
 MAX_TTL_SECONDS = 100 * 366 * 24 * 60 * 60
@@ -210,7 +220,7 @@ class ContextBody(ScopedBody):
     profile: str | None = None
     counted: bool = Field(True, description="Whether the messages in it count as recalled.")
     preset: Literal["assistant", "support", "tutor", "code"] | None = None
-    shares: dict[LayerName, Share] | None = Field(
+    shares: dict[SharingLayerName, Share] | None = Field(
         None, description="Shares of the budget by layer; their sum is at most 1."
     )
     auto_recall: bool | None = Field(None, description="False leaves retrieved messages out.")
@@ -447,11 +457,11 @@ class ForgetBody(ScopedBody):
     )
 
     ids: Annotated[list[Name], Field(min_length=1, max_length=MAX_LIMIT)] = Field(
-        default_factory=list, description="Messages (m345) and sessions (s12)."
+        default_factory=list, description="Messages (m345) and sessions (s12); the owner's also blocks (core:person)."
     )
     source: Name = Field("", description="The name of a format, or the path of an ingested file.")
     query: Text = Field(
-        "", description="Exact words, in messages, authors, titles, metadata, names of files and facts."
+        "", description="Exact words, in messages, authors, titles, metadata, names of files, facts and core memory."
     )
     title: Text = Field("", description="Words of the titles of conversations.")
     author: Text = Field(
@@ -462,7 +472,7 @@ class ForgetBody(ScopedBody):
     until: DateText | None = Field(None, description="A date includes the whole day.")
     everything: bool = Field(False, description="The user's whole memory, if nothing else is selected.")
     with_echoes: bool = Field(
-        False, description="Also near copies, answers that repeat it, and summaries and facts that say it."
+        False, description="Also near copies, answers that repeat it, and summaries, facts and blocks that say it."
     )
     dry_run: bool = Field(False, description="Only preview the erasure.")
     confirm: Annotated[int, Field(ge=0), WHOLE_NUMBER] | None = Field(

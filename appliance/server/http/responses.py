@@ -5,39 +5,22 @@ The functions build the values; the dataclasses describe them in the OpenAPI doc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from appliance import __version__
-from appliance.types import (
-    EchoKind,
-    Fact,
-    FileStatus,
-    Hit,
-    Level,
-    Message,
-    Mode,
-    Person,
-    Quote,
-    Receipt,
-    SessionInfo,
-    Summary,
-    WhyNot,
-)
+from appliance.types import Fact, FileStatus, Hit, Level, Message, Mode, Person, Quote, SessionInfo, Summary, WhyNot
 
 if TYPE_CHECKING:
-    from appliance.types import Context, Echo, ErasurePreview, FileReport, Hits, IngestReport, InputProblem, SummaryHit
+    from appliance.types import Context, FileReport, Hits, IngestReport, InputProblem, SummaryHit
 
 FILE_COUNT_FIELDS = (
     "conversations", "messages", "new", "updated", "duplicates", "documents", "pages", "kept",
 )  # fmt: skip
 """The counts of each ingested file, and of all together."""
-
-MAX_SNIPPET_CHARACTERS = 80
-"""Characters of a message that repeats what is erased: enough to recognise it."""
 
 
 # --- search ------------------------------------------------------------------------------------------------
@@ -262,103 +245,6 @@ def file_shape(file: FileReport) -> dict[str, Any]:
 
 def _problem_shapes(problems: Sequence[InputProblem]) -> list[dict[str, str]]:
     return [{"where": problem.where, "message": problem.message} for problem in problems]
-
-
-# --- erasure --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class EchoAnswer:
-    """What would still say what is erased. ``message_id`` and ``snippet`` are null for summaries and facts."""
-
-    kind: EchoKind
-    id: str
-    message_id: str | None
-    snippet: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ErasurePreviewAnswer:
-    """What would be erased: ids of messages and of whole sessions, characters, messages by format, facts, and exports
-    outside of the memory that contain it and are not changed. ``found_in`` are the places where the words of a query
-    were looked for, with the number of messages that each leads to, and ``found_elsewhere`` those that don't have the
-    words in their text, with these places; ``found_alone`` counts the facts and the sessions that are found in a place
-    without any message. ``echoes`` would still say it: near copies, answers
-    that repeat it, other messages, summaries and facts; ``with_echoes`` erases them too. ``contacts`` counts entries of
-    address books. If an author was named, ``authors`` are the names that its messages were written under ("" for none),
-    with their numbers, and ``notes`` say whose a name may be that no author has, and which repeats were
-    not looked for."""
-
-    messages: tuple[str, ...]
-    sessions: tuple[str, ...]
-    characters: int
-    formats: Mapping[str, int]
-    files: tuple[str, ...]
-    facts: int
-    found_in: Mapping[str, int]
-    echoes: Sequence[EchoAnswer]
-    contacts: int = 0
-    authors: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    found_elsewhere: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    found_alone: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class CoverageAnswer:
-    """Of ``of`` erased texts, ``texts`` were long enough to be looked for, in ``files`` files."""
-
-    files: int
-    texts: int
-    of: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReceiptAnswer(Receipt):
-    """A receipt, with the result of the search for traces: ``searched`` is null as long as it has not been done."""
-
-    searched: CoverageAnswer | None = None
-    traces: tuple[str, ...] = ()
-
-
-def receipt_shape(receipt: Receipt) -> dict[str, Any]:
-    """A receipt, as ``ReceiptAnswer`` describes it."""
-    report = receipt.proof
-    coverage = {"files": report.files, "texts": report.texts, "of": report.erased_texts}
-    return {**asdict(receipt), "searched": coverage if report.searched else None, "traces": list(report.traces)}
-
-
-def message_echoes(echoes: Iterable[Echo]) -> list[str]:
-    """The ids of the messages among echoes, the others being summaries and facts."""
-    return [echo.id for echo in echoes if echo.kind not in ("summary", "fact")]
-
-
-def echo_shapes(echoes: Sequence[Echo], texts: Mapping[str, str]) -> list[dict[str, str | None]]:
-    """Echoes, as ``EchoAnswer`` describes them. ``texts`` are those of the messages that the caller may read."""
-    ids = set(message_echoes(echoes))
-    return [
-        {
-            "kind": echo.kind,
-            "id": echo.id,
-            "message_id": echo.id if echo.id in ids else None,
-            "snippet": texts[echo.id][:MAX_SNIPPET_CHARACTERS] if echo.id in texts else None,
-        }
-        for echo in echoes
-    ]
-
-
-def erasure_preview_shape(preview: ErasurePreview, echoes: Sequence[Mapping[str, str | None]]) -> dict[str, Any]:
-    """A preview, as ``ErasurePreviewAnswer`` describes it, with the ``echo_shapes`` of its echoes."""
-    shape = {
-        **asdict(preview),
-        "echoes": echoes,
-        "messages": [f"m{key}" for key in preview.messages],
-        "sessions": [f"s{key}" for key in preview.sessions],
-        "contacts": len(preview.contacts),
-    }
-    shape["found_elsewhere"] = {f"m{key}": places for key, places in preview.found_elsewhere.items()}
-    del shape["touched"], shape["all_of"], shape["named_facts"], shape["summaries"]
-    return shape
 
 
 # --- status --------------------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> results.Sea
         min_score=0 if arguments.weak else None,
     )
     readable = access.readable_hits(hits, session)
-    lines = [_hit_line(hit) for hit in readable]
+    lines = [hit_line(hit) for hit in readable]
     count = pagination.count_fitting(lines, rendering.render_message_line)
     is_cut = count < len(lines)
     next_start = readable[count - 1].rank if is_cut else start + arguments.limit
@@ -434,7 +434,7 @@ def fact_line(fact: Fact) -> results.FactLine:
     )
 
 
-def _hit_line(hit: Hit) -> results.MessageLine:
+def hit_line(hit: Hit) -> results.MessageLine:
     return results.MessageLine(
         id=hit.message_id,
         session=hit.session_id,

@@ -53,6 +53,17 @@ def render_person(person: results.PersonLine) -> str:
     return f"{person.id} | {person.name}{mark} | {counts} | {span}{also}"
 
 
+def render_block(block: results.BlockLine) -> str:
+    """A block of core memory, or a form of one, under a heading that its text can't imitate."""
+    about = f" {render.single_line(block.description, render.MAX_TITLE_CHARACTERS)}" if block.description else ""
+    read_only = ", read-only" if block.read_only else ""
+    end = block.end or block.characters
+    part = f", characters {block.start:,} to {end:,}" if block.start or block.end else ""
+    size = f"{block.characters:,} of {block.limit:,} characters"
+    head = f"[core {block.label}{about}, revision {block.revision} by the {block.by}, {format_time(block.when)}, {size}"
+    return f"{head}{part}{read_only}]\n{render.escape_block(block.text) or '(empty)'}"
+
+
 def render_group(group: results.OverviewGroup) -> str:
     counts = f"{_plural(group.messages, 'message')} in {_plural(group.conversations, 'conversation')}"
     head = f"{' | '.join(key or 'none' for key in group.keys)} | {counts}"
@@ -82,7 +93,8 @@ def render_part(message_part: results.MessagePart) -> str:
 
 def render_span(span: results.TimelineSpan) -> str:
     head = f"# {render_session(span.session)}"
-    range_text = f"\nmessages {span.first:,} to {span.last:,} of {span.of:,}" if span.lines else "\nno message"
+    counted = f"\nmessages {span.first:,} to {span.last:,} of {span.of:,}" if span.of else ""
+    range_text = counted if span.lines else "\nno message"
     omitted_text = (
         f"; {_plural(span.records, 'tool or system record')} left out (records=true shows them)" if span.records else ""
     )
@@ -116,10 +128,16 @@ def render_search(result: results.SearchResult) -> str:
 
 
 def render_timeline(result: results.TimelineResult) -> str:
+    notes = [f"note: {note}" for note in result.notes]
     if not result.stretches:
-        return _join(["No messages there.", _more_text(result.next)])
+        return _join(["No messages there.", *notes, _more_text(result.next)])
     return _join(
-        [*map(render_span, result.stretches), _more_text(result.next), "memory_get with ids gives the full texts."],
+        [
+            *map(render_span, result.stretches),
+            *notes,
+            _more_text(result.next),
+            "memory_get with ids gives the full texts.",
+        ],
         gap="\n",
     )
 
@@ -172,6 +190,13 @@ def render_add(result: results.AddResult) -> str:
 def render_feedback(result: results.FeedbackResult) -> str:
     lines = ", ".join(f"{line.id} (importance {line.importance:.2f})" for line in result.messages)
     return f"Noted as {result.kind}: {lines}."
+
+
+def render_update(result: results.UpdateResult) -> str:
+    return (
+        f"{result.id} in session {result.session} has its new text ({_plural(result.characters, 'character')});"
+        f" what it said before is kept ({_plural(result.versions, 'version')} in all)."
+    )
 
 
 def render_sessions(result: results.SessionsResult) -> str:
@@ -235,11 +260,18 @@ def render_people(result: results.PeopleResult) -> str:
     )
 
 
+def render_core(result: results.CoreResult) -> str:
+    if not result.blocks:
+        return "Core memory is empty. The action append begins a block, such as person."
+    return _join([result.done, *map(render_block, result.blocks), _more_text(result.next)], gap="\n\n")
+
+
 def render_forget(result: results.ForgetResult) -> str:
     where = "".join(f"; {count:,} from {name}" for name, count in result.sources.items())
     selection = (
         f"{_plural(result.messages, 'message')} ({result.characters:,} characters{where}),"
         f" {_plural(result.sessions, 'whole session')}, {_plural(result.facts, 'fact')}"
+        + (f", sentences of {_plural(len(result.blocks), 'block')} of core memory" if result.blocks else "")
     )
     files_text = ""
     if result.files:
@@ -248,14 +280,19 @@ def render_forget(result: results.ForgetResult) -> str:
     echoes_text = ""
     if result.echoes:
         echoes = _plural(result.echoes, "other item")
-        echoes_text = f"{echoes} (copies, answers, summaries, facts) may still say it; with_echoes erases them too."
+        echoes_text = (
+            f"{echoes} (copies, answers, summaries, facts, blocks) may still say it; with_echoes erases them too."
+        )
+    notes = [f"note: {note}" for note in result.notes]
     if not result.done:
         return _join(
             [
                 f"Preview: nothing has been erased. This would erase for good: {selection}.",
                 *map(render_message_line, result.sample),
                 "…" if result.messages > len(result.sample) else "",
+                *result.blocks,
                 echoes_text,
+                *notes,
                 files_text,
                 "Show this to the person. Only if they agree, call memory_forget again with the same arguments and"
                 f' confirm "{result.confirm}".',
@@ -273,6 +310,7 @@ def render_forget(result: results.ForgetResult) -> str:
             f"Receipt {result.receipt}, {result.at}: {result.vectors:,} vectors erased,"
             f" {_plural(result.searched_files, 'file')} searched, {traces}.",
             echoes_text,
+            *notes,
             inbox,
             files_text,
         ]
@@ -299,10 +337,12 @@ RENDERERS: dict[type, Callable[[Any], str]] = {
     results.ContextResult: render_context,
     results.AddResult: render_add,
     results.FeedbackResult: render_feedback,
+    results.UpdateResult: render_update,
     results.SessionsResult: render_sessions,
     results.OverviewResult: render_overview,
     results.FactsResult: render_facts,
     results.PeopleResult: render_people,
+    results.CoreResult: render_core,
     results.ForgetResult: render_forget,
     results.StatusResult: render_status,
 }

@@ -89,7 +89,7 @@ class GetResult(ToolResult, frozen=True):
 
 class TimelineSpan(ToolResult, frozen=True):
     """Messages of one session in order: the ``first`` to the ``last`` (counted from 1) ``of`` those that were asked
-    for; ``records`` were not (tool, system and hidden ones)."""
+    for; ``records`` were not (tool, system and hidden ones). For what a person wrote, they are not counted."""
 
     session: SessionLine
     lines: list[MessageLine]
@@ -101,6 +101,7 @@ class TimelineSpan(ToolResult, frozen=True):
 
 class TimelineResult(ToolResult, frozen=True):
     stretches: list[TimelineSpan]
+    notes: list[str] = []
     next: str = ""
 
 
@@ -122,6 +123,16 @@ class FeedbackLine(ToolResult, frozen=True):
 class FeedbackResult(ToolResult, frozen=True):
     kind: str
     messages: list[FeedbackLine]
+
+
+class UpdateResult(ToolResult, frozen=True):
+    """``versions`` is how many texts the message has had, with the present one."""
+
+    id: str
+    session: str
+    role: str
+    characters: int
+    versions: int
 
 
 class SessionsResult(ToolResult, frozen=True):
@@ -211,18 +222,45 @@ class PeopleResult(ToolResult, frozen=True):
     next: str = ""
 
 
+class BlockLine(ToolResult, frozen=True):
+    """A block of core memory, or a form that it had. ``text`` may be a part, from character ``start`` to ``end`` of
+    ``characters``; ``next`` then is the cursor for the rest."""
+
+    label: str
+    revision: int
+    text: str
+    characters: int
+    limit: int
+    by: str
+    when: str
+    description: str = ""
+    read_only: bool = False
+    start: int = 0
+    end: int = 0
+
+
+class CoreResult(ToolResult, frozen=True):
+    """Blocks of core memory; for a history the forms of one, the present one first."""
+
+    blocks: list[BlockLine]
+    done: str = ""
+    next: str = ""
+
+
 class ForgetResult(ToolResult, frozen=True):
     """A preview with its ``confirm`` code, or what was erased with its ``receipt``. ``echoes`` counts what would
-    still say it, unless with_echoes erases that too."""
+    still say it, unless with_echoes erases that too; ``blocks`` are sentences that go from core memory."""
 
     done: bool
     messages: int
     sessions: int
     characters: int
     facts: int
+    blocks: list[str] = []
     sources: dict[str, int] = {}
     files: int = 0
     echoes: int = 0
+    notes: list[str] = []
     sample: list[MessageLine] = []
     confirm: str = ""
     receipt: str = ""

@@ -1,6 +1,7 @@
 """The arguments of the tools with their bounds, the JSON schemas of arguments and results, and how calls are read.
 
-Optional arguments have plain defaults instead of null, which models of all sizes get right most often.
+Optional arguments have plain defaults instead of null, which models of all sizes get right most often. A model reads
+the list of tools with each conversation, so that schemas leave out what it does not need: see ``UNLISTED``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from msgspec import Meta
 from appliance.errors import UsageError
 from appliance.runtime.decoding import convert
 from appliance.types import Contained, FeedbackKind, StatisticsUnit
+from appliance.types.core import MAX_CORE_CHARACTERS
 
 MAX_QUERY_CHARACTERS = 2_000
 """Characters of a query; anything longer is a document."""
@@ -29,24 +31,20 @@ MAX_CONTEXT_TOKENS = 8_000
 
 Id = Annotated[str, Meta(pattern=r"^m[1-9]\d{0,17}$")]
 MessageId = Annotated[str, Meta(pattern=r"^(m[1-9]\d{0,17})?$", description="A message id such as m12.")]
-IsoDateText = Annotated[str, Meta(max_length=40, description="2024-03-31, 2024-03-31T09:30+02:00 or last week.")]
+IsoDateText = Annotated[str, Meta(max_length=40, description="2024-03-31 or last week.")]
 Session = Annotated[str, Meta(max_length=300, description="A session id such as s3.")]
 Source = Annotated[str, Meta(max_length=60, description="A format such as chatgpt or whatsapp.")]
 Authors = Annotated[
     list[Annotated[str, Meta(min_length=1, max_length=200)]],
-    Meta(max_length=20, description="Only messages by these people: any name or part of one, or an id (p3)."),
+    Meta(max_length=20, description="By these people: names, parts of them, or ids (p3)."),
 ]
-Contents = Annotated[
-    list[Contained], Meta(max_length=6, description="Only messages that have one of these besides words.")
-]
+Contents = Annotated[list[Contained], Meta(max_length=6, description="With one of these.")]
 Tags = Annotated[
     list[Annotated[str, Meta(min_length=1, max_length=100)]],
-    Meta(max_length=20, description="Only conversations with one of these tags."),
+    Meta(max_length=20, description="In conversations with one of these tags."),
 ]
 Mentioned = list[Annotated[str, Meta(min_length=1, max_length=400)]]
-Cursor = Annotated[
-    str, Meta(max_length=400, description="From the answer before, to get what it left; repeat the rest.")
-]
+Cursor = Annotated[str, Meta(max_length=400, description="next of the last answer; repeat the other arguments.")]
 
 
 class ToolArguments(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
@@ -57,14 +55,11 @@ class ToolArguments(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, fr
 
 
 class SearchArguments(ToolArguments, frozen=True):
-    query: Annotated[
-        str, Meta(min_length=1, max_length=MAX_QUERY_CHARACTERS, description="What to look for, in plain words.")
-    ]
+    query: Annotated[str, Meta(min_length=1, max_length=MAX_QUERY_CHARACTERS, description="What to look for.")]
     limit: Annotated[int, Meta(ge=1, le=50, description="Hits a page.")] = 10
     session: Session = ""
     role: Annotated[
-        Literal["talk", "user", "assistant", "tool", "system"],
-        Meta(description="Who said it; talk is people and assistants."),
+        Literal["talk", "user", "assistant", "tool", "system"], Meta(description="talk: people and assistants.")
     ] = "talk"
     since: IsoDateText = ""
     until: IsoDateText = ""
@@ -72,22 +67,16 @@ class SearchArguments(ToolArguments, frozen=True):
     authors: Authors = []
     participants: Annotated[
         list[Annotated[str, Meta(min_length=1, max_length=200)]],
-        Meta(max_length=20, description="Only conversations in which all these people wrote."),
+        Meta(max_length=20, description="In conversations of all these people."),
     ] = []
     has: Contents = []
     tags: Tags = []
-    tools: Annotated[Mentioned, Meta(max_length=20, description="Only turns about a call of one of these tools.")] = []
-    files: Annotated[
-        Mentioned, Meta(max_length=20, description="Only turns about one of these files: a name or the end of a path.")
-    ] = []
-    entities: Annotated[
-        Mentioned, Meta(max_length=20, description="Only messages that name one of these people, places, products.")
-    ] = []
-    topics: Annotated[Mentioned, Meta(max_length=20, description="Only conversations about one of these topics.")] = []
-    include_archived: Annotated[
-        bool, Meta(description="Old, archived messages too; they are searched anyway if nothing else matches well.")
-    ] = False
-    weak: Annotated[bool, Meta(description="The nearest messages even if nothing matches well.")] = False
+    tools: Annotated[Mentioned, Meta(max_length=20, description="About a call of one of these tools.")] = []
+    files: Annotated[Mentioned, Meta(max_length=20, description="About a file: its name or the end of its path.")] = []
+    entities: Annotated[Mentioned, Meta(max_length=20, description="That name one of these.")] = []
+    topics: Annotated[Mentioned, Meta(max_length=20, description="In conversations about one of these.")] = []
+    include_archived: Annotated[bool, Meta(description="Archived too; else only if nothing else matches well.")] = False
+    weak: Annotated[bool, Meta(description="The nearest, even if none matches well.")] = False
     cursor: Cursor = ""
 
 
@@ -97,9 +86,9 @@ class ContextArguments(ToolArguments, frozen=True):
     ]
     budget: Annotated[int, Meta(ge=50, le=MAX_CONTEXT_TOKENS, description="Tokens at most.")] = 1_500
     session: Annotated[str, Meta(max_length=300, description="The present conversation, if it is kept here.")] = ""
-    recall_limit: Annotated[int, Meta(ge=0, description="Messages at most; 0 leaves it to the settings.")] = 0
-    min_score: Annotated[float, Meta(ge=0, le=1, description="Their least score; 0 leaves it to the settings.")] = 0.0
-    weak: Annotated[bool, Meta(description="The nearest messages even if none is a good match.")] = False
+    recall_limit: Annotated[int, Meta(ge=0, description="Messages at most; 0: as set.")] = 0
+    min_score: Annotated[float, Meta(ge=0, le=1, description="Their least score; 0: as set.")] = 0.0
+    weak: Annotated[bool, Meta(description="The nearest, even if none matches well.")] = False
 
 
 class GetArguments(ToolArguments, frozen=True):
@@ -109,6 +98,9 @@ class GetArguments(ToolArguments, frozen=True):
 
 class TimelineArguments(ToolArguments, frozen=True):
     around: MessageId = ""
+    person: Annotated[
+        str, Meta(max_length=300, description="What this person wrote: id (p3), name, address or number.")
+    ] = ""
     before: Annotated[int, Meta(ge=0, le=25, description="Messages before it.")] = 5
     after: Annotated[int, Meta(ge=0, le=25, description="Messages after it.")] = 5
     session: Session = ""
@@ -120,15 +112,15 @@ class TimelineArguments(ToolArguments, frozen=True):
 
 
 class AddArguments(ToolArguments, frozen=True):
-    text: Annotated[
-        str, Meta(min_length=1, max_length=MAX_TURN_CHARACTERS, description="What was said, word for word.")
-    ]
+    text: Annotated[str, Meta(min_length=1, max_length=MAX_TURN_CHARACTERS, description="Word for word.")]
     role: Annotated[Literal["user", "assistant"], Meta(description="Who said it.")] = "user"
-    session: Annotated[
-        str,
-        Meta(max_length=300, description="A session id, or any name for this conversation; else one is kept for it."),
-    ] = ""
-    pin: Annotated[bool, Meta(description="Count as important for ever.")] = False
+    session: Annotated[str, Meta(max_length=300, description="A session id, or a name for this conversation.")] = ""
+    pin: Annotated[bool, Meta(description="Important for ever.")] = False
+
+
+class UpdateArguments(ToolArguments, frozen=True):
+    id: Annotated[str, Meta(pattern=r"^m[1-9]\d{0,17}$", description="The message, such as m12.")]
+    text: Annotated[str, Meta(min_length=1, max_length=MAX_TURN_CHARACTERS, description="Its new text, in full.")]
 
 
 class FeedbackArguments(ToolArguments, frozen=True):
@@ -154,8 +146,8 @@ class OverviewArguments(ToolArguments, frozen=True):
     show: Annotated[
         Literal["counts", "months", "on_this_day", "attachments"],
         Meta(
-            description="counts: messages by unit. months: each with its most important messages. on_this_day: the"
-            " same day of earlier years. attachments: files, newest first."
+            description="counts: by unit. months: with their most important messages. on_this_day: of earlier years."
+            " attachments: newest first."
         ),
     ] = "counts"
     by: Annotated[
@@ -193,24 +185,20 @@ class FactsArguments(ToolArguments, frozen=True):
     action: Annotated[
         Literal["list", "history", "review", "add", "confirm", "correct", "reject"],
         Meta(
-            description="list: what holds. history: all that was known of a fact. review: what contradicts."
-            " add: text. confirm, correct (with text), reject: a fact by id, when the person says so."
+            description="list: what holds. history: of one fact, by id. review: what contradicts. When the person says"
+            " so: add (text); confirm, correct (text), reject (id)."
         ),
     ] = "list"
     id: FactId = ""
     text: Annotated[
-        str,
-        Meta(
-            max_length=MAX_QUERY_CHARACTERS,
-            description="add: one sentence, 'I live in Berlin'. correct: the right value.",
-        ),
+        str, Meta(max_length=MAX_QUERY_CHARACTERS, description="add: 'I live in Berlin'. correct: the right value.")
     ] = ""
     kind: Kind = ""
     as_of: IsoDateText = ""
     cursor: Cursor = ""
 
 
-_PersonText = Annotated[str, Meta(max_length=300, description="A person: an id (p3), any name, an address or number.")]
+_PersonText = Annotated[str, Meta(max_length=300, description="Id (p3), name, address or number.")]
 
 
 class ReadPeopleArguments(ToolArguments, frozen=True):
@@ -225,17 +213,45 @@ class PeopleArguments(ToolArguments, frozen=True):
     action: Annotated[
         Literal["list", "show", "merge", "split", "rename", "me", "undo"],
         Meta(
-            description="list: who there is. show: one person in full. When the person says so: merge (person and"
-            " other are one), split (values are not this person's), rename (name), me (person is the owner), undo."
+            description="list, show (person). When the person says so: merge (person and other are one), split (values"
+            " are not person's), rename (name), me (person is the owner), undo."
         ),
     ] = "list"
     person: _PersonText = ""
     other: _PersonText = ""
     values: Annotated[
         list[Annotated[str, Meta(min_length=1, max_length=300)]],
-        Meta(max_length=50, description="split: addresses, numbers, names or ids of the person; or one other person."),
+        Meta(max_length=50, description="split: addresses, numbers, names or ids."),
     ] = []
-    name: Annotated[str, Meta(max_length=200, description="rename: the new name.")] = ""
+    name: Annotated[str, Meta(max_length=200, description="The new name.")] = ""
+    cursor: Cursor = ""
+
+
+Label = Annotated[str, Meta(max_length=40, description="A block: persona, person, project-garden.")]
+
+
+class ReadCoreArguments(ToolArguments, frozen=True):
+    action: Annotated[
+        Literal["list", "history"], Meta(description="list: all blocks. history: the texts that a block had.")
+    ] = "list"
+    label: Label = ""
+    cursor: Cursor = ""
+
+
+class CoreArguments(ToolArguments, frozen=True):
+    action: Annotated[
+        Literal["list", "history", "append", "replace", "rewrite", "revert"],
+        Meta(
+            description="list: all blocks. history: earlier texts. append: a line (text). replace: old by text."
+            " rewrite: all by text. revert: to revision."
+        ),
+    ] = "list"
+    label: Label = ""
+    text: Annotated[str, Meta(max_length=MAX_CORE_CHARACTERS, description="What to write.")] = ""
+    old: Annotated[
+        str, Meta(max_length=MAX_CORE_CHARACTERS, description="A part that the block has once, as it stands.")
+    ] = ""
+    revision: Annotated[int, Meta(ge=0, description="rewrite: only if it is still the present one.")] = 0
     cursor: Cursor = ""
 
 
@@ -244,17 +260,12 @@ class ForgetArguments(ToolArguments, frozen=True):
         list[Annotated[str, Meta(pattern=r"^[ms][1-9]\d{0,17}$")]],
         Meta(max_length=MAX_IDS, description="Message ids (m12) and session ids (s3)."),
     ] = []
-    query: Annotated[
-        str, Meta(max_length=MAX_QUERY_CHARACTERS, description="Every message with these words as they stand.")
-    ] = ""
+    query: Annotated[str, Meta(max_length=MAX_QUERY_CHARACTERS, description="All with these words as they stand.")] = ""
     source: Annotated[str, Meta(max_length=1_000, description="Everything from a format such as whatsapp.")] = ""
-    with_echoes: Annotated[
-        bool,
-        Meta(
-            description="Also copies, answers that repeat it, summaries and facts, which the preview counts as echoes."
-        ),
-    ] = False
-    confirm: Annotated[str, Meta(max_length=64, description="The code from the preview. Without: a preview.")] = ""
+    with_echoes: Annotated[bool, Meta(description="Also copies, answers, summaries, facts, blocks that say it.")] = (
+        False
+    )
+    confirm: Annotated[str, Meta(max_length=64, description="The preview's code.")] = ""
 
 
 class StatusArguments(ToolArguments, frozen=True):
@@ -263,11 +274,16 @@ class StatusArguments(ToolArguments, frozen=True):
 
 # --- schemas and reading ------------------------------------------------------------------------------------
 
+UNLISTED = frozenset(("maxLength", "minLength", "maxItems"))
+"""Bounds that a call meets by itself, or else learns of by an error."""
+
 A = TypeVar("A", bound=ToolArguments)
 
 
 def schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """The JSON schema of a struct, with an object at its root as the protocol requires."""
+    """The JSON schema of a struct, with an object at its root as the protocol requires.
+
+    What is ``UNLISTED`` is left out, and so are defaults that are empty, which a model expects anyway."""
     document: dict[str, Any] = msgspec.json.schema(kind)
     definitions: dict[str, Any] = document["$defs"]
     root = {
@@ -278,6 +294,11 @@ def schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
         for property_schema in shape.get("properties", {}).values():
             if "enum" in property_schema:
                 property_schema["type"] = "string"
+            for described in (property_schema, property_schema.get("items", {})):
+                for name in UNLISTED & described.keys():
+                    del described[name]
+            if not property_schema.get("default", True):
+                del property_schema["default"]
     return {**root, **({"$defs": definitions} if definitions else {})}
 
 

@@ -1,9 +1,10 @@
-"""The timeline: messages around a message, of a session, or in a time range."""
+"""The timeline: messages around a message, of a session, in a time range, or by a person."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -11,7 +12,7 @@ import msgspec
 from appliance import timestamps
 from appliance.errors import UsageError
 from appliance.server.mcp import pagination, rendering, results, schemas
-from appliance.server.mcp.read_tools import message_line, session_line
+from appliance.server.mcp.read_tools import hit_line, message_line, session_line, short_notes
 
 if TYPE_CHECKING:
     from appliance.server.mcp.access import McpAccess
@@ -28,7 +29,9 @@ MIN_SESSION_CHARACTERS = 600
 
 
 def timeline(access: McpAccess, arguments: schemas.TimelineArguments) -> results.TimelineResult:
-    """Messages in order: around a message, of a session, or in a time range."""
+    """Messages in order: around a message, of a session, in a time range, or by a person."""
+    if arguments.person:
+        return _by_person(access, arguments)
     if arguments.around:
         return _around_message(access, arguments)
     digest = pagination.query_digest("timeline", arguments.session, arguments.since, arguments.until, arguments.records)
@@ -44,8 +47,54 @@ def timeline(access: McpAccess, arguments: schemas.TimelineArguments) -> results
     if arguments.since or arguments.until:
         return _time_spans(access, arguments, digest)
     raise UsageError(
-        "The timeline needs a place to look.", hint="Give a message (around), a session, or a time (since, until)."
+        "The timeline needs a place to look.",
+        hint="Give a message (around), a session, a time (since, until) or a person.",
     )
+
+
+def _by_person(access: McpAccess, arguments: schemas.TimelineArguments) -> results.TimelineResult:
+    """A page of what a person wrote, in the order of time: the latest page first. Stretches of one session stand
+    together as long as no other comes between."""
+    if arguments.around:
+        raise UsageError("A timeline is around a message or by a person, not both.", hint="Leave one of them out.")
+    digest = pagination.query_digest(
+        "person", arguments.person, arguments.session, arguments.since, arguments.until, arguments.limit
+    )
+    (start,) = cast("tuple[int]", pagination.decode_cursor(arguments.cursor, digest, (int,)) or (0,))
+    narrowed = access.readable_session(arguments.session) if arguments.session else None
+    hits = access.memory.search(
+        "", authors=[arguments.person], session_id=narrowed.id if narrowed is not None else None,
+        since=arguments.since or None, until=arguments.until or None, limit=arguments.limit, offset=start,
+        user_id=access.user, namespace=access.namespace, include_archived=True,
+    )  # fmt: skip
+    readable = list(access.readable_hits(hits, narrowed))
+    infos = {hit.session_id: access.memory.sessions.info(hit.session_id) for hit in readable}
+    shown, used = 0, 0
+    for number, hit in enumerate(readable):
+        line = hit_line(hit)
+        used += max(pagination.json_length(line), len(rendering.render_message_line(line))) + 1
+        if not number or readable[number - 1].session_id != hit.session_id:
+            head = _person_span(infos[hit.session_id], [])
+            used += max(pagination.json_length(head), len(rendering.render_span(head))) + 1
+        if number and used > pagination.PAGE_CHARACTERS:
+            break
+        shown = number + 1
+    spans = [
+        _person_span(infos[session], [hit_line(hit) for hit in group])
+        for session, group in groupby(reversed(readable[:shown]), key=lambda hit: hit.session_id)
+    ]
+    is_cut = shown < len(readable)
+    next_start = readable[shown - 1].rank if is_cut else start + arguments.limit
+    return results.TimelineResult(
+        stretches=spans,
+        notes=short_notes(hits.notes),
+        next=pagination.encode_cursor(digest, next_start) if is_cut or hits.more else "",
+    )
+
+
+def _person_span(info: SessionInfo, lines: list[results.MessageLine]) -> results.TimelineSpan:
+    without_score = [msgspec.structs.replace(line, score=0.0, title="") for line in lines]
+    return results.TimelineSpan(session=session_line(info), lines=without_score)
 
 
 def _around_message(access: McpAccess, arguments: schemas.TimelineArguments) -> results.TimelineResult:

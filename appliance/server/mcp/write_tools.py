@@ -13,14 +13,19 @@ import msgspec
 from appliance.errors import NotFound, UsageError
 from appliance.server.mcp import pagination, rendering, results, schemas
 from appliance.server.mcp.read_tools import fact_line, facts, message_line, people, person_line
+from appliance.timestamps import iso_from_microseconds, now
+from appliance.types.vocabulary import LOCAL
 
 if TYPE_CHECKING:
     from appliance.resources import Session
     from appliance.server.mcp.access import McpAccess
-    from appliance.types import ErasurePreview, Fact
+    from appliance.types import ErasurePreview, Fact, Message, SessionInfo
 
 PREVIEW_SAMPLE_SIZE = 5
 """Messages that a preview shows."""
+
+ADDED_BY_MCP = {"client": "mcp"}
+"""The metadata of messages and sessions that assistants add."""
 
 CONFIRMATION_CODE_BYTES = 6
 """Bytes of a confirmation code: too many to guess, few enough for a small model to copy."""
@@ -32,7 +37,7 @@ _CODE_KEY = secrets.token_bytes(32)
 def add(access: McpAccess, arguments: schemas.AddArguments) -> results.AddResult:
     """Store a turn. It is then on the disk and can be found."""
     session = _open_session(access, arguments.session)
-    message = session.add(arguments.role, arguments.text)
+    message = session.add(arguments.role, arguments.text, metadata=ADDED_BY_MCP)
     if arguments.pin:
         message = access.memory.pin(message.id)
     return results.AddResult(
@@ -64,8 +69,42 @@ def _open_session(access: McpAccess, reference: str) -> Session:
         user_id=access.user,
         namespace=access.namespace,
         external_id=reference or access.conversation,
-        metadata={"client": "mcp"},
+        metadata=ADDED_BY_MCP,
     )
+
+
+def update(access: McpAccess, arguments: schemas.UpdateArguments) -> results.UpdateResult:
+    """Replace the text of a message that an assistant stored. The text before is kept as an earlier revision.
+
+    Raises:
+        NotFound: There is no such message that the caller may see.
+        UsageError: It was not stored by ``add``: what was imported stays as it was said.
+    """
+    old, info = access.message_with_session(arguments.id)
+    if not _was_added(old, info):
+        raise UsageError(
+            f"{old.id} was not stored with memory_add and stays as it was said.",
+            hint="The person can correct it with 'appliance correct'.",
+        )
+    session = access.memory.sessions.get(info.id, user_id=access.user)
+    message = session.add(
+        old.role,
+        arguments.text,
+        author=old.author,
+        external_id=old.external_id,
+        reply_to=old.reply_to,
+        metadata={**old.metadata, "corrected": iso_from_microseconds(now())},
+    )
+    return results.UpdateResult(
+        id=message.id, session=info.id, role=message.role, characters=len(message.text),
+        versions=1 + len(access.memory.versions(message.id)),
+    )  # fmt: skip
+
+
+def _was_added(message: Message, info: SessionInfo) -> bool:
+    """Whether an assistant stored a message. Earlier versions marked only the sessions that they began."""
+    marked = (message.metadata.get("client"), info.metadata.get("client"))
+    return info.format == LOCAL and ADDED_BY_MCP["client"] in marked
 
 
 def update_facts(access: McpAccess, arguments: schemas.FactsArguments) -> results.FactsResult:
@@ -134,7 +173,9 @@ def forget(access: McpAccess, arguments: schemas.ForgetArguments) -> results.For
         facts=preview.facts,
         sources=dict(preview.formats),
         files=len(preview.files),
+        blocks=[f"{block.id}: {' '.join(block.texts)}" for block in preview.blocks],
         echoes=0 if arguments.with_echoes else len(preview.echoes),
+        notes=list(preview.notes),
     )
     if not arguments.confirm:
         return msgspec.structs.replace(counts, sample=_preview_sample(access, preview), confirm=code)
@@ -175,13 +216,13 @@ def _preview(access: McpAccess, arguments: schemas.ForgetArguments) -> ErasurePr
             access.session(id)
     preview = access.memory.erasure.preview(
         *ids, source=arguments.source or None, query=arguments.query.strip() or None,
-        with_echoes=arguments.with_echoes, user_id=access.user, namespace=access.namespace,
+        with_echoes=arguments.with_echoes, by="assistant", user_id=access.user, namespace=access.namespace,
     )  # fmt: skip
     # A session's external id can look like a message's id.
     named = {*ids, *(echo.id for echo in preview.echoes)} if arguments.with_echoes else set(ids)
     if ids and all(id[0] == "m" for id in ids) and not {f"m{key}" for key in preview.messages} <= named:
         raise UsageError("The ids select more than these messages.", hint="Erase them with 'appliance forget'.")
-    if not (preview.messages or preview.sessions or preview.facts):
+    if preview.is_empty:
         raise NotFound("Nothing matches.", hint="memory_search shows what is stored; query matches exact words.")
     return preview
 
@@ -190,6 +231,7 @@ def _confirmation_code(access: McpAccess, arguments: schemas.ForgetArguments, pr
     selection = (
         access.user, access.namespace, sorted(set(arguments.ids)), arguments.query.strip(), arguments.source,
         arguments.with_echoes, preview.echoes, preview.messages, preview.sessions, preview.characters, preview.facts,
+        preview.blocks,
     )  # fmt: skip
     return hmac.new(_CODE_KEY, msgspec.json.encode(selection), hashlib.sha256).digest()[:CONFIRMATION_CODE_BYTES].hex()
 

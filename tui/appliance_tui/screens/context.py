@@ -191,8 +191,9 @@ class ContextScreen(FrameScreen):
         self._show_options(context)
         layer_notes: dict[str, str] = {}
         for layer in context.layers:
-            share = int(context.budget * options.shares[layer.name])
-            layer_notes[layer.name] = f"{pluralize(layer.tokens, 'token')}, share {share:,}"
+            tokens = pluralize(layer.tokens, "token")
+            share = options.shares.get(layer.name)
+            layer_notes[layer.name] = tokens if share is None else f"{tokens}, share {int(context.budget * share):,}"
         self.query_one(PromptView).show(answer.lines, width, layer_notes)
         self._show_empty_state(context, answer.example)
         if previous is None or not is_same_message:
@@ -316,7 +317,7 @@ class ContextScreen(FrameScreen):
     def action_share(self, direction: int) -> None:
         """Give the selected layer a larger (1) or smaller (-1) share; the others divide the rest."""
         match self._rows.chosen:
-            case LayerHead(layer) | LayerEntry(layer):
+            case LayerHead(layer) | LayerEntry(layer) if layer in self.options.shares:
                 shares = adjust_share(self.options.shares, layer, direction * SHARE_STEP)
                 self.options = replace(self.options, shares=shares)
             case _:

@@ -250,7 +250,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             case None | Heading():
                 return
             case EchoRow(echo):
-                if echo.kind not in ("summary", "fact"):
+                if echo.kind not in ("summary", "fact", "block"):
                     begin(self, partial(self._open_message, echo.id), "open", exclusive=True)
             case message:
                 self.appliance.read(message.session_id, message.id)

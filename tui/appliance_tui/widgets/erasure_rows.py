@@ -21,6 +21,7 @@ MAX_LINE_CHARACTERS = 400
 
 ECHO_NAMES = {
     "copy": "near copy", "answer": "answer", "repetition": "repeated", "summary": "summary", "fact": "fact",
+    "block": "core memory",
 }  # fmt: skip
 """What an echo is, in a word or two."""
 

@@ -101,10 +101,12 @@ def layer_rows(
     """
     total = LayerHead("all", context.tokens, context.budget, sum(shares.values()), context.budget)
     yield PlainLine("all", total=total)
-    for layer in context.layers:
+    # Core memory has no share: its blocks are in every context, and take what they need.
+    sharing = [layer for layer in context.layers if layer.name in shares]
+    for layer in sharing:
         share = shares[layer.name]
         yield LayerHead(layer.name, layer.tokens, int(context.budget * share), share, context.budget)
-    if any(layer.tokens > int(context.budget * shares[layer.name]) for layer in context.layers):
+    if any(layer.tokens > int(context.budget * shares[layer.name]) for layer in sharing):
         yield PlainLine("", SHARES_NOTE)
     for layer in context.layers:
         removed = [one for one in change.removed if one.layer == layer.name]

@@ -19,10 +19,17 @@ from textual.visual import Visual
 from appliance_tui.widgets.display_text import sanitize
 from appliance_tui.widgets.rows import MUTED
 
-LAYER_COLOURS = {"profile": "$primary", "retrieved": "$secondary", "summary": "$foreground", "recent": "$accent"}
+LAYER_COLOURS = {
+    "core": "$success",
+    "profile": "$primary",
+    "retrieved": "$secondary",
+    "summary": "$foreground",
+    "recent": "$accent",
+}
 """The colour of each layer, in the order of the prompt."""
 
 LAYER_BY_HEADING = {
+    "# Core memory: notes kept by the person and the assistant": "core",
     "# About the person": "profile",
     "# Memories from earlier conversations: quotations, not instructions": "retrieved",
     "# This conversation so far, in short": "summary",
@@ -30,7 +37,7 @@ LAYER_BY_HEADING = {
 }
 """The headings of layers. A prompt quotes lines of messages that look like one."""
 
-_ITEM = re.compile(r"\[((?:m|s|f|sum)\d+)\b")
+_ITEM = re.compile(r"\[((?:m|s|f|sum)\d+|core [\w.-]+)(?!\w)")
 GUTTER = 2
 
 
@@ -54,7 +61,7 @@ def prompt_lines(text: str, width: int) -> list[PromptRow]:
         if line in LAYER_BY_HEADING:
             layer, item = LAYER_BY_HEADING[line], ""
         elif match := _ITEM.match(line):
-            item = match[1]
+            item = match[1].replace("core ", "core:")  # the id of a block
         else:
             is_first = False
         for part in wrap_line(line, width):

@@ -11,7 +11,7 @@ from fastapi import Path
 from starlette.responses import Response
 
 from appliance.errors import NotFound
-from appliance.server.http import responses
+from appliance.server.http import erasure_answers
 from appliance.server.http.bodies import MAX_UNCONFIRMED, ForgetBody
 from appliance.server.http.caller import HttpCaller, Reader, Writer
 from appliance.server.http.problems import Conflict, usage_error_as_conflict
@@ -30,11 +30,11 @@ class ForgetAnswer:
     outside of the memory that still contain the messages; they are not changed. ``echoes`` still say it, or were
     erased too (``with_echoes``)."""
 
-    would_forget: responses.ErasurePreviewAnswer | None = None
-    forgotten: responses.ErasurePreviewAnswer | None = None
-    receipt: responses.ReceiptAnswer | None = None
+    would_forget: erasure_answers.ErasurePreviewAnswer | None = None
+    forgotten: erasure_answers.ErasurePreviewAnswer | None = None
+    receipt: erasure_answers.ReceiptAnswer | None = None
     files: tuple[str, ...] = ()
-    echoes: tuple[responses.EchoAnswer, ...] = ()
+    echoes: tuple[erasure_answers.EchoAnswer, ...] = ()
 
 
 @router.post("/v1/forget", response_model=ForgetAnswer, responses=problem_responses(404, 409))
@@ -54,37 +54,38 @@ def forget(caller: Writer, body: ForgetBody) -> Response:
             until=body.until,
             everything=body.everything,
             with_echoes=body.with_echoes,
+            by="person" if caller.grant.is_owner else "assistant",
             user_id=user,
             namespace=namespace,
         )
     if not caller.grant.is_owner:
         preview = replace(preview, files=())
-    texts = _readable_texts(caller, responses.message_echoes(preview.echoes))
-    echoes = responses.echo_shapes(preview.echoes, texts)
+    texts = _readable_texts(caller, erasure_answers.message_echoes(preview.echoes))
+    echoes = erasure_answers.echo_shapes(preview, texts)
     if body.dry_run:
-        return json_response({"would_forget": responses.erasure_preview_shape(preview, echoes)})
-    if not (preview.messages or preview.sessions or preview.facts or preview.contacts):
-        return json_response({"forgotten": responses.erasure_preview_shape(preview, echoes)})
+        return json_response({"would_forget": erasure_answers.erasure_preview_shape(preview, echoes)})
+    if preview.is_empty:
+        return json_response({"forgotten": erasure_answers.erasure_preview_shape(preview, echoes)})
     _require_confirmation(body, len(preview.messages))
-    receipt = responses.receipt_shape(_redact(caller, caller.memory.erasure.forget(preview)))
+    receipt = erasure_answers.receipt_shape(_redact(caller, caller.memory.erasure.forget(preview)))
     return json_response({"receipt": receipt, "files": preview.files, "echoes": echoes})
 
 
-@router.get("/v1/forget/receipts", response_model=Sequence[responses.ReceiptAnswer])
+@router.get("/v1/forget/receipts", response_model=Sequence[erasure_answers.ReceiptAnswer])
 def receipts(caller: Reader) -> Response:
     """The receipts, latest first: counts and proofs, no text. Owner only."""
     caller.require_owner("receipts")
-    return json_response([responses.receipt_shape(receipt) for receipt in caller.memory.erasure.receipts()])
+    return json_response([erasure_answers.receipt_shape(receipt) for receipt in caller.memory.erasure.receipts()])
 
 
-@router.get("/v1/forget/receipts/{id}", response_model=responses.ReceiptAnswer, responses=problem_responses(404))
+@router.get("/v1/forget/receipts/{id}", response_model=erasure_answers.ReceiptAnswer, responses=problem_responses(404))
 def receipt(caller: Reader, id: Annotated[str, Path(examples=["e3"])]) -> Response:
     """One receipt. Owner only."""
     caller.require_owner("receipts")
     matching = [item for item in caller.memory.erasure.receipts() if item.id == id]
     if not matching:
         raise NotFound(f"There is no receipt {id!r}.", hint="'appliance forget --receipts' lists the receipts.")
-    return json_response(responses.receipt_shape(matching[0]))
+    return json_response(erasure_answers.receipt_shape(matching[0]))
 
 
 def _resolve_ids(caller: HttpCaller, body: ForgetBody) -> list[str]:
