@@ -11,7 +11,7 @@ import typer
 
 from appliance.cli import options, output
 from appliance.cli.options import argument, option
-from appliance.types.labels import FACT_KIND_HEADINGS
+from appliance.types.labels import FACT_KIND_HEADINGS, NOTE_ATTRIBUTE
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
@@ -252,6 +252,8 @@ def add(
             text, attribute=attribute, value=value, kind=cast("FactKind", kind), subject=subject, user_id=user
         )
     _print_facts(found, json)
+    if not json and attribute is None and any(fact.attribute == NOTE_ATTRIBUTE for fact in found):
+        output.say("Stored as a note: the sentence follows no known pattern. A note never replaces another fact.")
 
 
 def show_profile(memory: Appliance, user: str | None, json: bool) -> None:

@@ -345,6 +345,7 @@ _RELATIONS = by_word(
         "dog": "dog|dogs|puppy|retriever|labrador|poodle|beagle|terrier|dachshund|corgi|shepherd|collie|husky|pup"
         "|greyhound|whippet|spaniel|schnauzer|pug|bulldog|rottweiler|chihuahua|mutt",
         "cat": "cat|cats|kitten|kitty|tabby", "pet": "pet|pets", "rabbit": "rabbit|bunny",
+        "guinea pig": "guinea pig|guinea pigs", "turtle": "turtle|turtles",
         "mother-in-law": "mother-in-law|mother in law", "father-in-law": "father-in-law|father in law",
         "sister-in-law": "sister-in-law|sister in law", "brother-in-law": "brother-in-law|brother in law",
         "son-in-law": "son-in-law|son in law", "daughter-in-law": "daughter-in-law|daughter in law",

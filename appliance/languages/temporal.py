@@ -60,6 +60,7 @@ _HOLIDAYS_OF_A_YEAR = {name: (12, 26, 24) for language in LANGUAGES for name in 
 DAYS = {name: days for temporal in _TEMPORAL for days, names in temporal.days.items() for name in names.split("|")}
 _UNITS = {name: unit for temporal in _TEMPORAL for unit, names in temporal.units.items() for name in names.split("|")}
 _NUMBERS = {name: number + 1 for name, number in _numbered("numbers").items()}
+NUMBER_WORDS = tuple(_NUMBERS)
 _VAGUE = {name: number for temporal in _TEMPORAL for name, number in temporal.vague_numbers.items()}
 
 MONTH, WEEKDAY, SEASON, UNIT = _any(MONTHS), _any(WEEKDAYS), _any(SEASONS), _any(_UNITS)
@@ -315,6 +316,11 @@ _FIELDS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     "quarter": ("season", lambda text: 3 * QUARTERS[text] + 1), "weekday": ("weekday", WEEKDAYS.__getitem__),
     "unit": ("unit", _UNITS.__getitem__), "first_day": ("first_day", int), "first_number": ("first_month", int),
 }  # fmt: skip
+
+
+def number(word: str) -> int:
+    """Return the number that one of ``NUMBER_WORDS`` means."""
+    return _NUMBERS[word]
 
 
 def _count(text: str) -> int:

@@ -366,11 +366,17 @@ SHORT_SUMMARIES = (
     new_messages.ALL_SUMMARIES_DUE_SQL,
 )
 
+_FACTS_AGAIN = (
+    # More is understood than by earlier versions: what people wrote is read again. Decisions of the person stay.
+    "INSERT OR IGNORE INTO fact_due SELECT id FROM message WHERE talk AND role = 'user'",
+)
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _MESSAGE_DIGESTS, _SEARCHABLE_BYTES, _ARCHIVE, _SECRET_MARKS, _RETENTION, _SOURCE_SESSIONS, _MESSAGE_AUTHORS,
     _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, _CHUNKINGS, _CONVERSATION_TIMES, ATTACHMENTS_AND_TAGS,
     PEOPLE_TABLES, DOCUMENTS, new_messages.DROP_TRIGGERS, (message_parts.FILL_OMITTED_SQL,), PEOPLE_AGAIN,
     _UNFINISHED_IMPORTS, _FEEDBACK, SHORT_SUMMARIES, (*mentions.MENTIONS, mentions.FILL_SQL), CORE_BLOCKS,
+    _FACTS_AGAIN,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from appliance.types import FactKind, Waiting
 
+NOTE_ATTRIBUTE = "note"
+"""The attribute of what the person adds and no rule understands."""
+
 FEATURE_LABELS: Mapping[str, str] = {
     "dense": "meaning",
     "own": "words of the message",

@@ -20,7 +20,7 @@ from appliance.memory.facts import phrasing
 from appliance.memory.facts.rule_extractor import FactMention, extract_statements
 
 FOLDER = Path(__file__).parents[1] / "facts"
-PARTS = ("dev", "heldout", "unseen", "fresh")
+PARTS = ("dev", "heldout", "unseen", "fresh", "everyday")
 SAID = date(2024, 2, 10)
 """When all of it was said: a Saturday."""
 

@@ -17,7 +17,7 @@ def test_there_are_enough_statements_and_half_of_them_are_traps() -> None:
     assert len({line["text"] for line in everything}) == len(everything), "no statement is in both parts"
 
 
-RECALL = {"dev": 0.85, "heldout": 0.9, "unseen": 0.75, "fresh": 0.25}
+RECALL = {"dev": 0.85, "heldout": 0.9, "unseen": 0.75, "fresh": 0.25, "everyday": 0.9}
 """Some points under what was measured, by language: a rule may go, a family of them may not."""
 
 
@@ -34,7 +34,7 @@ def test_a_rule_that_matches_is_never_passed_over_for_its_words() -> None:
     """The words by which rules are looked up only save time."""
     for line in (line for part in PARTS for line in lines(part)):
         low = to_lower(line["text"])
-        quick = {rule.name for rules in rule_extractor._candidate_rules(low).values() for rule in rules}
+        quick = {rule.name for rules in rule_extractor._candidate_rules(low, line["text"]).values() for rule in rules}
         slow = {rule for grammar in rule_extractor.GRAMMARS for rule in grammar.rules if rule.pattern.search(low)}
         for rule in slow:
             if rule.name not in quick and not rule.required_prefixes:

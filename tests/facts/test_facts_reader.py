@@ -163,7 +163,7 @@ def test_whose_relative_it_is_is_told_apart() -> None:
         "Do I live in Rome?",
         "I live in Rome, right?",
         "I don't live in Rome.",
-        "I want to live in Rome.",
+        "I tried to live in Rome.",
         "The people I live in Rome with",
         "Translate this: I live in Rome",
         "```\nI live in Rome\n```",
@@ -363,3 +363,7 @@ def test_a_date_ends_before_the_full_stop_of_its_sentence(text: str) -> None:
 )
 def test_how_a_fact_reads(fact: tuple[str, str, str, str], sentence: str) -> None:
     assert phrasing.fact_sentence(*fact) == sentence
+
+
+def test_a_wish_is_a_wish_and_no_home() -> None:
+    assert found("I want to live in Rome.") == [("me", "wants", "to live in Rome")]

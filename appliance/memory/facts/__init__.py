@@ -26,13 +26,12 @@ from appliance.store.facts import FactRow
 from appliance.store.messages import message_id
 from appliance.store.statements import Decision, PendingStatements
 from appliance.types import Fact, FactAddition, FactChange, FactKind, FactState, Scope
+from appliance.types.labels import NOTE_ATTRIBUTE
 
 # Messages read before an answer, about a second's work; the background reads a large import.
 MAX_MESSAGES_BEFORE_ANSWER = 20_000
 # A call waits so long for extraction in the background, then answers with what is known so far.
 LOCK_TIMEOUT_SECONDS = 5.0
-
-NOTE_ATTRIBUTE = "note"  # of what the person adds and no rule understands
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +175,7 @@ class FactService:
             stated_facts = [(request.kind, *words, "added", None)]
         else:
             sentence = _normalize_value(text or "")
+            _check_is_statement(sentence)
             stated_facts = [
                 (
                     item.kind,
@@ -286,6 +286,15 @@ def _add_decision(tx: sqlite3.Connection, scope: Scope, stated_fact: _StatedFact
     decision = Decision(kind, subject, attribute, value, how, since, timestamps.now())
     stated.add_decision(tx, scope.user_id, scope.namespace, slot, decision)
     return slot
+
+
+def _check_is_statement(sentence: str) -> None:
+    """Raise UsageError for what states nothing: a question, a single word, or no words."""
+    hint = "State it, such as 'I live in Berlin', or give an attribute and its value."
+    if sentence.endswith("?"):
+        raise UsageError("A question is not a fact; nothing was added.", hint=hint)
+    if sum(any(map(str.isalnum, word)) for word in sentence.split()) < 2 and sentence.isascii():
+        raise UsageError(f"{sentence!r} states nothing; nothing was added.", hint=hint)
 
 
 def _normalize_value(text: str) -> str:

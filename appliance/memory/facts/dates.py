@@ -21,6 +21,17 @@ _YEAR_ALONE = re.compile(
 )
 _LAST = re.compile(rf"\s*(?:(?:the|last|letztem|el|dem)\s+)?(?:{words('new_year')}\b|(?P<month>{temporal.MONTH})\b\.?)")
 
+_SPAN = re.compile(
+    rf"(?:(?:hace|about|almost|over|etwa|fast|über|casi|más de)\s+)?"
+    rf"(?P<count>\d{{1,2}}|{'|'.join(map(re.escape, temporal.NUMBER_WORDS))})"
+    rf"\s+(?P<unit>{temporal.UNIT})\b"
+)
+_AGO = re.compile(rf"\s+{words('ago_after')}\b")
+_SPACE = re.compile(r"\s*(?:(?:el|la)\s+)?")
+_MONTH_ALONE = re.compile(
+    rf"\s*(?:in|im|en|by|until|bis|para|next|this|nächsten|diesen)\s+(?P<month>{temporal.MONTH})\b\.?(?!\s*\d)"
+)
+
 _DAY = timedelta(days=1)
 _LAST_YEAR = 9998
 
@@ -41,13 +52,52 @@ def named(low: str, at: int, end: int, sent_on: date | None) -> DateMention | No
     lead = _LEAD.match(low, at, end)
     found = temporal.match(low, lead.end() if lead else at, end)
     if found is None:
-        return None
+        return _next_month(low, at, end, sent_on)
     if low[found.start : found.end].split()[-1] in temporal.MONTHS and low.startswith(".", found.end, end):
         found = replace(found, end=found.end + 1)  # "3 Okt." with its full stop
     try:
         return _resolved(found, sent_on)
     except (ValueError, OverflowError):
         return None
+
+
+def past(low: str, at: int, end: int, sent_on: date | None) -> tuple[str, int] | None:
+    """Return the year, the month or the day that lies back from the message's date ("two years ago", "last month", or
+    "five years" after "for" and "since"), and the place after it."""
+    if sent_on is None:
+        return None
+    at = _SPACE.match(low, at, end).end()  # type: ignore[union-attr]
+    if (span := _SPAN.match(low, at, end)) and not _AGO.match(low, span.end(), end):
+        expression, stop = temporal.match(f"{span['count']} {span['unit']} ago", 0, 60), span.end()
+    elif expression := temporal.match(low, at, end):
+        stop = expression.end
+    if expression is None or expression.unit not in ("year", "month", "week", "day"):
+        return None
+    count = -1 if expression.anchor == "last" else expression.count
+    if count is None or count >= 0:
+        return None
+    with suppress(ValueError, OverflowError):
+        return _back(sent_on, expression.unit, -count), stop
+    return None
+
+
+def _back(day: date, unit: str, count: int) -> str:
+    """The year, month or day that lies ``count`` units before a day."""
+    if unit == "year":
+        return date(day.year - count, 1, 1).isoformat()[:4]
+    if unit == "month":
+        months = day.year * 12 + day.month - 1 - count
+        return date(months // 12, months % 12 + 1, 1).isoformat()[:7]
+    return (day - (7 if unit == "week" else 1) * count * _DAY).isoformat()
+
+
+def _next_month(low: str, at: int, end: int, sent_on: date | None) -> DateMention | None:
+    """The next month of a name ("in August"), where the day of the message is known."""
+    match = _MONTH_ALONE.match(low, at, end)
+    if match is None or sent_on is None:
+        return None
+    month = temporal.MONTHS[match["month"]]
+    return DateMention(f"{sent_on.year + (month < sent_on.month)}-{month:02}", match.end())
 
 
 def year(low: str, at: int, end: int) -> tuple[str, int] | None:
@@ -61,7 +111,7 @@ def year(low: str, at: int, end: int) -> tuple[str, int] | None:
 def since(low: str, at: int, end: int, sent_on: date | None) -> tuple[str, int] | None:
     """Return from when something holds: a year, a month of a year, or the last such month or New Year before the
     message's date; and the place after it."""
-    if found := year(low, at, end):
+    if found := year(low, at, end) or past(low, at, end, sent_on):
         return found
     match = _LAST.match(low, at, end)
     if match is None or sent_on is None:

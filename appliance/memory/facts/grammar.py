@@ -55,6 +55,37 @@ def longest_first(words: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Opening:
+    """Where rules can begin: at one of some words and, if it is that of a clause, where a clause begins.
+
+    Many rules share an opening, which is searched once in a text. The rules are then tried at these places only."""
+
+    pattern: LazyPattern
+    of_clause: bool = False
+
+    def places(self, low: str) -> list[int]:
+        found = [match.start(match.lastindex or 0) for match in self.pattern.finditer(low)]
+        return [0, *found] if self.of_clause and found[:1] != [0] else found
+
+
+def opening(words: str) -> Opening:
+    """Return the opening of some words."""
+    return Opening(pattern(f"({words})"))
+
+
+def clause_opening(words: str) -> Opening:
+    """Return the opening of some words and of any clause."""
+    return Opening(pattern(rf"({words})|[\n.!?,;:*•¡–—-]()"), of_clause=True)
+
+
+def prefixes_of(alternatives: str) -> frozenset[str]:
+    """Return the beginnings of all words of a pattern that is nothing but alternatives; a letter may be optional."""
+    plain = re.sub(r"\(\?(?:P<\w+>|[:!=])|\\.", " ", alternatives)
+    words = re.findall(r"[^\W_]+", re.sub(r"\w\?", "", plain) + " " + plain)
+    return frozenset(word[:4] for word in words)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FactRule:
     """One way of stating something.
 
@@ -79,7 +110,8 @@ class FactRule:
     continuations: tuple[FactRule, ...] = ()  # rules that may go on where this one ends
     value: str = "{value}"
     required_prefixes: frozenset[str] = frozenset()  # beginnings of words, one of which the text must contain too
-    prefilter: LazyPattern | None = None  # a pattern that several rules share, which is searched only once
+    begins: Opening | None = None  # where ``pattern`` can begin; without one it is searched
+    prefilter: LazyPattern | None = None  # must occur in the text; several rules share it
     is_presupposed: bool = False  # taken for granted ("with my wife Ana"): holds anywhere, even in a question
     inherits_subject: bool = False  # a clause whose "I" began the sentence ("I'm 46, live in")
 
@@ -94,6 +126,10 @@ DATED = frozenset(
     for name in names
 ) | {"0"}
 NUMBERED = frozenset("0")
+# The words for two and more: somebody's age is one of these or a number.
+AGE_WORDS = tuple(word for word in temporal.NUMBER_WORDS if temporal.number(word) > 1)
+AGE = rf"(?=\d|{longest_first(AGE_WORDS)}\b)"
+AGED = NUMBERED | {word[:4] for word in AGE_WORDS}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,6 +151,8 @@ class FactGrammar:
     asking: LazyPattern  # begins a sentence that asks
     not_names: frozenset[str]
     heads: LazyPattern  # the last words of jobs
+    clause_end: LazyPattern  # ends what somebody plans or does
+    vague_times: LazyPattern  # at the end of a plan, says when and not what
     events: Mapping[str, str] = field(default_factory=dict)  # the English name of an event, by its word
     mine: LazyPattern | None = None  # begins a sentence whose subject a later clause may inherit
     others: LazyPattern | None = None  # between the two: the later clause does not inherit it

@@ -1,16 +1,19 @@
-"""Facts from a local model. The model proposes facts, and those that it can't quote word for word from the message
-are dropped.
+"""Facts from a local model. The model proposes, and the program checks.
+
+A fact is dropped if its quote does not stand in the message word for word, if the quote is a question, a condition or
+the words of others, or if the fact has a name or a number that the message does not have.
 
 The facts carry the model's name. They are less certain than the facts of a rule, which win over them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from appliance.memory.facts import extraction
-from appliance.memory.facts.rule_extractor import FactMention
+from appliance.memory.facts import extraction, phrasing
+from appliance.memory.facts.rule_extractor import FactMention, is_stated
 from appliance.runtime.decoding import convert
 from appliance.store import statements as stated
 from appliance.store.database import Database
@@ -23,11 +26,13 @@ MODEL_CONFIDENCE = 0.5  # less than any rule's
 PAGE_MESSAGES = 8  # messages shown to the model at once
 MAX_MESSAGE_CHARACTERS = 4_000  # characters of a message that are shown; its quotes must come from these
 MAX_VALUE_CHARACTERS = 200
+_NAME_OR_NUMBER = re.compile(r"\b[A-ZÄÖÜÁÉÍÓÚÑ]\w+|\d+")
 
 PROMPT = (
     "You read messages of one person to an assistant and list lasting facts that the person states about themselves,"
-    " their people, their projects, tools, dates, preferences, and standing instructions. Leave out questions, plans,"
-    " wishes, hypotheticals, quotations, role play and facts about strangers. Answer with a JSON list only. Each item:"
+    " their people, their projects, plans, wishes, tools, dates, preferences, and standing instructions. Leave out"
+    " questions, hypotheticals, quotations, role play and facts about strangers. Answer with a JSON list only. Each"
+    " item:"
     ' {"message": number, "quote": words copied exactly from that message, "kind": one of profile, relation,'
     ' preference, date, tool, project, instruction, "subject": "me" or a name,'
     ' "attribute": a word or two, "value": the value}.'
@@ -61,12 +66,24 @@ def propose_facts(complete: Complete, texts: Sequence[str]) -> list[list[FactMen
         start = texts[proposal.message][:MAX_MESSAGE_CHARACTERS].find(proposal.quote)
         if start < 0:
             continue
+        text = texts[proposal.message]
+        if not is_stated(text, start, start + len(proposal.quote)) or not _is_in(proposal, text):
+            continue
         subject, attribute, value = proposal.subject.strip(), proposal.attribute.strip().lower(), proposal.value.strip()
         end = start + len(proposal.quote)
         found[proposal.message].append(
             FactMention(proposal.kind, subject, attribute, value, "holds", MODEL_CONFIDENCE, start, end, "model")
         )
     return found
+
+
+def _is_in(proposal: _ProposedFact, text: str) -> bool:
+    """Whether a message has the names and numbers of a fact, and whom it is about."""
+    said = text.casefold()
+    subject = proposal.subject.strip()
+    if subject != phrasing.USER_SUBJECT and subject.casefold() not in said:
+        return False
+    return all(word.casefold() in said for word in _NAME_OR_NUMBER.findall(proposal.value))
 
 
 def _is_valid(proposal: _ProposedFact) -> bool:

@@ -43,7 +43,7 @@ _OWN_LABELS = frozenset(
 _SENTENCE_WORDS = frozenset("i ich my me mi is are am bin it soy es one this that here please mich wir we".split())
 _SENTENCE = re.compile(r"[.!?…]+(?=[\s\x00\"'”“»)\]*_]|$)|[\n;]+|[¡¿]")
 _MONTHLIKE = re.compile(r"\s(?:jan|feb|mär|mar|apr|mai|jun|jul|aug|sep|okt|oct|nov|dez)", re.IGNORECASE)
-_ABBREVIATED = frozenset("dr mr mrs ms st prof e.g i.e z.b d.h p.ej sr sra vs approx ca bzw usw no nr".split())
+_ABBREVIATED = frozenset("dr mr mrs ms st mt prof e.g i.e z.b d.h p.ej sr sra vs approx ca bzw usw no nr".split())
 _INNER_CAPITAL = re.compile(r"(?<![.!?:\n\x00-])(?<![.!?:\n\x00-][ \"'])(?<!^)[ '(\"](?!I\b)[^\W\d_a-zß-öø-ÿ]")
 
 

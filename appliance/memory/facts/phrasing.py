@@ -18,14 +18,24 @@ SENTENCE_TEMPLATES: Mapping[str, str] = {
     "studies": "studies {}", "school": "studies at {}", "language": "speaks {}", "learns": "is learning {}",
     "diet": "eats {}", "allergy": "is allergic to {}", "habit": "has the habit: {}", "health": "has {}",
     "owns": "has {}", "likes": "likes {}", "dislikes": "dislikes {}", "prefers": "prefers {}", "uses": "uses {}",
-    "project": "works on {}", "is": "is {}", "instruction": "{}", "note": "{}",
+    "project": "works on {}", "is": "is {}", "instruction": "{}", "note": "{}", "phone": "phone number: {}",
+    "address": "lives at {}", "birthplace": "was born in {}", "children": "has {}", "status": "is {}",
+    "commute": "commute: {}", "size": "wears size {}", "considers": "is looking into {}",
+    "looking for": "is looking for {}", "member of": "is a member of {}", "plays": "plays {}",
+    "practises": "practises {}", "reads": "is reading {}", "volunteers": "volunteers {}", "collects": "collects {}",
+    "business": "has a business: {}", "degree": "has a degree in {}", "plans": "plans {}", "wants": "wants {}",
 }  # fmt: skip
 
 # Attributes of which a subject has one value at a time. Dates and favourites are single-valued too, as are partner,
 # mother, father and boss; every other attribute may have many values.
-SINGLE_VALUED = frozenset("name called age birthday home origin employer job team studies school diet is".split())
+SINGLE_VALUED = frozenset(
+    "name called age birthday birthplace home address phone origin employer job team studies school diet is size"
+    " commute children status".split()
+)
 _SINGLE_VALUED_RELATIONS = frozenset(("partner", "mother", "father", "boss"))
-IMMUTABLE = frozenset(("birthday", "origin"))  # never change: another value is a contradiction, not news
+IMMUTABLE = frozenset(("birthday", "birthplace", "origin"))  # never change: another value is a contradiction, not news
+# What held before it was said: that somebody mentions an allergy does not begin it.
+TIMELESS = frozenset("allergy health origin birthplace birthday name language degree children".split())
 # Relations that are one attribute.
 PARTNER_RELATIONS = frozenset("wife husband partner girlfriend boyfriend fiancé fiancée fiance fiancee spouse".split())
 _EXCLUSIVE_ATTRIBUTES = {"likes": "taste", "dislikes": "taste"}  # a new taste for a thing replaces the old one
@@ -49,16 +59,21 @@ _ENGLISH_VALUES: Mapping[str, str] = by_word({
     "eggs": "eier|huevo|huevos", "dairy": "milchprodukte|lácteos", "lactose": "laktose|lactosa",
     "nuts": "nüsse|frutos secos", "seafood": "meeresfrüchte|marisco|mariscos", "cheese": "käse",
     "chocolate": "schokolade", "soft drinks": "refrescos", "red meat": "carne roja",
-    "meat or fish": "carne ni pescado", "migraine": "migräne|migraña|migrañas", "asthma": "asma",
+    "meat or fish": "carne ni pescado", "migraine": "migräne|migraña|migrañas", "asthma": "asthma|asma",
     "high blood pressure": "bluthochdruck|hipertensión", "neurodermatitis": "neurodermitis",
     "coeliac disease": "zöliakie", "hay fever": "heuschnupfen", "rheumatism": "rheuma", "depression": "depressionen",
     "ADHD": "adhs|tdah", "epilepsy": "epilepsie|epilepsia", "arthritis": "artritis", "anxiety": "ansiedad",
     "diabetic": "diabetiker|diabetikerin|diabético|diabética", "pregnant": "schwanger",
     "lactose intolerant": "laktoseintolerant|intolerante a la lactosa", "asthmatic": "asmático|asmática",
     "colour-blind": "farbenblind|daltónico|daltónica", "dyslexic": "legastheniker|legasthenikerin",
+    "married": "verheiratet|casado|casada", "divorced": "geschieden|divorciado|divorciada", "engaged": "verlobt",
+    "single": "ledig|soltero|soltera", "widowed": "verwitwet|viudo|viuda", "two": "zwei|dos|2", "three": "drei|tres|3",
+    "four": "vier|cuatro|4", "five": "fünf|cinco|5", "six": "sechs|seis|6",
+    "a son and a daughter": "einen sohn und eine tochter|un hijo y una hija",
+    "a daughter and a son": "eine tochter und einen sohn|una hija y un hijo",
 })  # fmt: skip
-"""The English word for each value that the rules for diets and health know in another language. A value that people may
-put in any words stays in theirs."""
+"""The English word for each value that the rules for diets, health, status and children know in another language. A
+value that people may put in any words stays in theirs."""
 
 _DIET_OF_PERSON = re.compile(r"(?:vegan|vegetarian|pesc[ea]tarian|coeliac|celiac)$", re.IGNORECASE)
 """A diet that a person is, not eats."""
@@ -81,7 +96,13 @@ def normalize_value(value: str) -> str:
 
 def is_single_valued(kind: str, name: str) -> bool:
     """Whether a subject has one value of an attribute at a time."""
-    return name in SINGLE_VALUED or kind == "date" or name in _SINGLE_VALUED_RELATIONS or name.startswith("favourite ")
+    return (
+        name in SINGLE_VALUED
+        or kind == "date"
+        or name in _SINGLE_VALUED_RELATIONS
+        or name.startswith("favourite ")
+        or name.endswith(" size")
+    )
 
 
 def slot(kind: str, name: str, value: str) -> str:
@@ -116,13 +137,22 @@ def fact_sentence(subject: str, kind: str, name: str, value: str) -> str:
         return ("birthday: " if of_user else f"{subject}'s birthday: ") + _format_day(value)
     template = SENTENCE_TEMPLATES.get(name)
     if template is None:
-        return f"{name if of_user else f'{name} of {subject}'} is {'on ' if kind == 'date' else ''}{value}"
+        return f"{name if of_user else f'{name} of {subject}'} is {_day_or_month(value) if kind == 'date' else value}"
     if name == "diet" and (negation := _WITHOUT.match(value)):
         template, value = "avoids {}", _in_english(value[negation.end() :])
     elif name in ("diet", "health"):
         value = _in_english(value)
         if (_DIET_OF_PERSON if name == "diet" else _CONDITION).search(value):
             template = "is {}"
+    elif name in ("status", "children"):
+        value = _in_english(value)
+        template = "has {} children" if name == "children" and " " not in value and value != "one" else template
+    elif name == "business" and value == "business":
+        template = "has a {}"
+    elif name == "plans" and value.split(" ", 1)[0].endswith("ing"):
+        template = "plans on {}"
+    elif name == "wants" and not value.startswith("to "):
+        template = "wants: {}"
     predicate = template.replace("{}", value)
     return predicate if of_user else f"{subject} {predicate}"
 
@@ -131,7 +161,17 @@ def _in_english(value: str) -> str:
     return _ENGLISH_VALUES.get(value.casefold(), value)
 
 
+def _day_or_month(value: str) -> str:
+    """Write "2024-08" as "in August 2024", and a day as "on 2024-08-05"."""
+    match = re.fullmatch(r"(\d{4})-(\d\d)", value)
+    return f"in {_month(int(match[2]))} {match[1]}" if match else f"on {value}"
+
+
+def _month(number: int) -> str:
+    return full_names(ENGLISH.temporal.months)[number - 1].capitalize()
+
+
 def _format_day(value: str) -> str:
     """Write "05-03" as "3 May"; a date with its year stays as it is."""
     match = re.fullmatch(r"(\d\d)-(\d\d)", value)
-    return f"{int(match[2])} {full_names(ENGLISH.temporal.months)[int(match[1]) - 1].capitalize()}" if match else value
+    return f"{int(match[2])} {_month(int(match[1]))}" if match else value

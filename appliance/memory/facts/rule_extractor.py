@@ -11,37 +11,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 
-from appliance.languages.temporal import words
-from appliance.memory.facts import dates, phrasing
+from appliance.memory.facts import phrasing, validity
 from appliance.memory.facts.english import ENGLISH
 from appliance.memory.facts.german import GERMAN
-from appliance.memory.facts.grammar import FactGrammar, FactRule, LazyPattern, Mode
+from appliance.memory.facts.grammar import FactGrammar, FactRule, LazyPattern, Mode, Opening
 from appliance.memory.facts.passages import GAP, Passage, is_uncapitalized, mask_foreign_text, split_sentences, to_lower
 from appliance.memory.facts.spanish import SPANISH
-from appliance.memory.facts.value_readers import READERS, RuleInput, separator_end
+from appliance.memory.facts.value_readers import READERS, RuleInput, is_gerund, separator_end
 from appliance.types import FactKind
 
 GRAMMARS = (ENGLISH, GERMAN, SPANISH)
 
 # Letters of a word by which rules are looked up: they tell most words apart and leave out most endings.
 PREFIX_LETTERS = 4
-MAX_NEEDS_CHECKED = 12  # a rule with more needs than this goes straight to its pattern
+MAX_NEEDS_CHECKED = 24  # a rule with more needs than this goes straight to its pattern
 MAX_MATCHES_PER_RULE = 40  # in one message; more is a list or a trap, and every match costs time
 MAX_STATEMENTS = 60  # of one message
 MAX_LISTED_VALUES = 8  # of one statement ("A, B and C")
 
 _TO_SPACES = str.maketrans(dict.fromkeys('.,;:!?()[]{}"“”„»«*_`…¿¡/-–—\x00', " "))
+_NEXT_WORD = re.compile(r"[ \t]*([^\W\d_][\w'-]*\w|[^\W\d_])(?![\w'-])")
+_QUICKLY_READ = frozenset(("thing", "capital person", "capital place", "capital org"))
+_ARTICLES = frozenset("the der die das la el los las a an ein eine einen un una".split())
 _LAST_WORD = re.compile(r"([^\s]+)\s*$")
+_TITLES_OF_KIN = frozenset("mom mum dad mother father mama papa aunt uncle grandma grandpa granny tía tío".split())
+_INTERJECTION = re.compile(r"u+m+|u+h+|h+m+|o+h+|a+h+|w+o+w+|h+e+y+")
 _TO_VERSION = re.compile(r" (?:to|auf|a) (?=v?\d)")
-_UNTIL = re.compile(r"[ \t]+(?:until|till|bis|hasta)\b")
-_FROM = re.compile(rf"[ \t]+{words('range_start')}\b")
-_TO = re.compile(rf"[ \t]+{words('range_end')}\b|[ \t]*[–-]")
-_MAX_TIME_CHARACTERS = 40  # of a time that stands before a statement
-
-_SINCE_BEFORE = re.compile(r"\b(?:since|seit|desde)(?=[ \t])")
-_SINCE = re.compile(r"[ \t]+(?:since|in|seit|desde|en|im)\b")
 _CLAUSE_BREAK = re.compile(r"[,;:–—]| - | but | aber | pero ")
 _TAIL_BREAK = re.compile(r"[,;:–—]|[ \t]-[ \t]|[ \t](?:so|and|but|und|aber|y|pero)[ \t]")
 
@@ -73,6 +70,7 @@ class _PreparedText:
         self.text = text
         self.sent_on = sent_on
         self.low = to_lower(text)
+        self._places: dict[Opening, list[int]] = {}
 
     @cached_property
     def prepared(self) -> str:
@@ -90,20 +88,33 @@ class _PreparedText:
     def _starts(self) -> list[int]:
         return [passage.start for passage in self.passages]
 
+    def matches(self, rule: FactRule, end: int) -> Iterator[re.Match[str]]:
+        """Where a rule's pattern matches before a place, in order; no two overlap."""
+        if rule.begins is None:
+            yield from rule.pattern.finditer(self.prepared, 0, end)
+            return
+        at = 0
+        for place in _places(rule.begins, self.prepared, self._places):
+            if place >= at and (match := rule.pattern.match(self.prepared, place, end)):
+                yield match
+                at = match.end()
+
     def passage_at(self, at: int) -> Passage | None:
         number = bisect_right(self._starts, at) - 1
         return self.passages[number] if number >= 0 and at < self.passages[number].end else None
 
 
-def _rules_by_prefix() -> dict[str, tuple[tuple[FactGrammar, FactRule], ...]]:
-    """The rules by the beginnings of the words that they need; a phrase counts by its longest word."""
-    rules: dict[str, dict[tuple[int, str], tuple[FactGrammar, FactRule]]] = {}
-    for number, grammar in enumerate(GRAMMARS):
+def _rules_by_prefix() -> dict[str, tuple[FactRule, ...]]:
+    """The rules by the beginnings of the words that they need; a phrase counts by its longest word that is not in
+    every second message."""
+    rules: dict[str, dict[FactRule, None]] = {}
+    for grammar in GRAMMARS:
         for rule in grammar.rules:
             for need in rule.needs:
-                word = max(need.split(), key=len)[:PREFIX_LETTERS]
-                rules.setdefault(word, {})[number, rule.name] = (grammar, rule)
-    return {word: tuple(found.values()) for word, found in rules.items()}
+                words = need.split()
+                word = max([word for word in words if word not in _COMMON_WORDS] or words, key=len)
+                rules.setdefault(word[:PREFIX_LETTERS], {})[rule] = None
+    return {word: tuple(found) for word, found in rules.items()}
 
 
 # The beginnings of words that are numbers.
@@ -111,11 +122,16 @@ _FIGURES = {str(number) for number in range(10_000)} | {
     f"{n}{e}" for n in range(1, 32) for e in ("st", "nd", "rd", "th")
 }
 
+_COMMON_WORDS = frozenset(
+    "have with that this like work works working really been from for to a it on at in is are i my of up the and about"
+    " just so you no got go be by do as an had has was i'm i've".split()
+)
 _RULES_BY_PREFIX = _rules_by_prefix()
+_GRAMMARS_OF_RULES = {rule: grammar for grammar in GRAMMARS for rule in grammar.rules}
 _PREFIXES = _RULES_BY_PREFIX.keys()
 
 
-def _candidate_rules(low: str) -> dict[FactGrammar, list[FactRule]]:
+def _candidate_rules(low: str, text: str) -> dict[FactGrammar, list[FactRule]]:
     """The rules whose opening words occur in a text, by language."""
     words = {word[:PREFIX_LETTERS] for word in low.translate(_TO_SPACES).split()}
     matching_prefixes = words & _PREFIXES
@@ -123,22 +139,53 @@ def _candidate_rules(low: str) -> dict[FactGrammar, list[FactRule]]:
         return {}
     if not words.isdisjoint(_FIGURES):
         words.add("0")
-    found = {id(pair[1]): pair for word in matching_prefixes for pair in _RULES_BY_PREFIX[word]}
-    prefilter_results: dict[LazyPattern, bool] = {}
+    found = dict.fromkeys(chain.from_iterable(map(_RULES_BY_PREFIX.__getitem__, matching_prefixes)))
+    occurs: dict[LazyPattern, bool] = {}
+    places: dict[Opening, list[int]] = {}
     hits: dict[FactGrammar, list[FactRule]] = {}
-    for grammar, rule in found.values():
+    for rule in found:
         if rule.required_prefixes and rule.required_prefixes.isdisjoint(words):
             continue
         if len(rule.needs) <= MAX_NEEDS_CHECKED and not _contains_any(rule.needs, low):
             continue
-        if rule.prefilter is not None:
-            if rule.prefilter not in prefilter_results:
-                prefilter_results[rule.prefilter] = rule.prefilter.search(low) is not None
-            if not prefilter_results[rule.prefilter]:
+        if (shared := rule.prefilter) is not None:
+            if shared not in occurs:
+                occurs[shared] = shared.search(low) is not None
+            if not occurs[shared]:
                 continue
-        if rule.pattern.search(low):
-            hits.setdefault(grammar, []).append(rule)
+        if _is_hit(rule, low, text, places):
+            hits.setdefault(_GRAMMARS_OF_RULES[rule], []).append(rule)
     return hits
+
+
+def _places(opening: Opening, low: str, known: dict[Opening, list[int]]) -> list[int]:
+    """Where rules with an opening can begin in a text. ``known`` are the places that were found in it so far."""
+    places = known.get(opening)
+    if places is None:
+        places = known[opening] = opening.places(low)
+    return places
+
+
+def _is_hit(rule: FactRule, low: str, text: str, known: dict[Opening, list[int]]) -> bool:
+    """Whether a rule's pattern matches a text, and a word follows that may be its value."""
+    if rule.begins is None:
+        return rule.pattern.search(low) is not None
+    match = rule.pattern.match
+    for place in _places(rule.begins, low, known):
+        if (found := match(low, place)) and (rule.read not in _QUICKLY_READ or _may_be_value(rule, low, text, found)):
+            return True
+    return False
+
+
+def _may_be_value(rule: FactRule, low: str, text: str, found: re.Match[str]) -> bool:
+    """Whether the word behind a rule's opening words can begin a value: most often "I love" goes on with "it", and
+    "my sister" with a verb."""
+    word = _NEXT_WORD.match(low, found.end())
+    if word is None:
+        return True
+    if rule.read == "thing":
+        return word[1].endswith("ing") or word[1] not in _GRAMMARS_OF_RULES[rule].hollow
+    return text[word.start(1)].isupper() or word[1] in _ARTICLES
 
 
 def _contains_any(needs: tuple[str, ...], low: str) -> bool:
@@ -152,7 +199,7 @@ def extract_statements(text: str, sent_on: date | None = None) -> list[FactMenti
     """Return what a message's writer states of themselves, their people and their things, in the order of the text."""
     prepared_text = _PreparedText(text, sent_on)
     found: dict[tuple[str, str, str, Mode], FactMention] = {}
-    for grammar, rules in _candidate_rules(prepared_text.low).items():
+    for grammar, rules in _candidate_rules(prepared_text.low, text).items():
         foreign_start = grammar.elsewhere.search(prepared_text.prepared)
         own_text_end = foreign_start.start() if foreign_start else len(text)
         for rule in sorted(rules, key=lambda rule: (-rule.confidence, rule.name)):
@@ -162,6 +209,26 @@ def extract_statements(text: str, sent_on: date | None = None) -> list[FactMenti
                 if len(found) >= MAX_STATEMENTS:
                     return _drop_ended(found)
     return _drop_ended(found)
+
+
+def is_stated(text: str, start: int, end: int) -> bool:
+    """Whether what stands between two places of a message may be a statement of its writer: it is no question, no
+    condition, no doubt, and nobody else's words."""
+    prepared_text = _PreparedText(text, None)
+    passage = prepared_text.passage_at(start)
+    if passage is None or passage.is_question or GAP in prepared_text.prepared[start:end]:
+        return False
+    low = prepared_text.prepared
+    for grammar in GRAMMARS:
+        foreign_start = grammar.elsewhere.search(low)
+        if foreign_start is not None and foreign_start.start() < end:
+            return False
+        said = grammar.harmless.sub(" ", low[passage.start : end])
+        if grammar.unreal.search(said) or grammar.unsure.search(_CLAUSE_BREAK.split(said)[-1]):
+            return False
+        if prepared_text.low[end : passage.end] and grammar.undone.match(low, end, passage.end):
+            return False
+    return True
 
 
 def _drop_ended(found: dict[tuple[str, str, str, Mode], FactMention]) -> list[FactMention]:
@@ -174,7 +241,7 @@ def _apply_rule(
     rule: FactRule, prepared_text: _PreparedText, grammar: FactGrammar, own_text_end: int
 ) -> Iterator[FactMention]:
     low = prepared_text.prepared
-    for match in islice(rule.pattern.finditer(low, 0, own_text_end), MAX_MATCHES_PER_RULE):
+    for match in islice(prepared_text.matches(rule, own_text_end), MAX_MATCHES_PER_RULE):
         passage = prepared_text.passage_at(match.start() if low[match.start()] not in "\n \t" else match.end() - 1)
         if passage is None or match.end() > passage.end:
             passage = prepared_text.passage_at(match.end() - 1)
@@ -198,40 +265,66 @@ def _extract_values(
     subject = _subject(rule, groups, sentence)
     if subject is None:
         return
+    if rule.attribute == "{rel}" and _is_title(groups.get("rel", ""), sentence):
+        return
     attribute = _attribute(rule, groups, sentence)
     at, end = match.end(), match.end()
     values: list[tuple[str, int]] = []
     if not rule.read:
         values = [(_group_value(rule, groups), end)]
+        if rule.attribute == "{rel}" and not _is_name(values[0][0], sentence.grammar):
+            return
     else:
         reader = READERS[rule.read]
         read = reader(sentence, at)
         while read is not None and len(values) < MAX_LISTED_VALUES:
             end = read.end
-            values.append((read.value, end))
+            values.append((rule.value.replace("{value}", read.value), end))
             after = separator_end(sentence, end) if rule.accepts_list else None
+            # "I enjoy preparing meals for my friends and family": what is no gerund belongs to the one before it.
+            if after is not None and " " in read.value and is_gerund(sentence, at) and not is_gerund(sentence, after):
+                break
             read = reader(sentence, after) if after is not None else None
     if not values or (rule.follows and not sentence.match(rule.follows, end)):
         return
     if rule.unless and sentence.match(rule.unless, at if rule.read == "rest" else end):
         return
-    since, until, times_end = _validity_period(rule, sentence, end)
-    if since is None and rule.mode != "ended":
-        since = _since_before(sentence, max(passage.start, match.start() - _MAX_TIME_CHARACTERS), match)
+    since, until, times_end = validity.period(rule, sentence, end)
+    if since is None and until is None:
+        since, until = validity.period_before(rule, sentence, passage.start, match)
+    followed = list(_continued(rule, subject, values[-1][0], sentence, passage, end))
+    if (
+        begins := since or until
+    ):  # "in March I moved from Berlin to Munich", "since 2019 I've worked at Bosch as a cook"
+        followed = [
+            (replace(mention, since=mention.since or begins), stop)
+            if mention.mode != "ended" and validity.has_beginning(mention.attribute)
+            else (mention, stop)
+            for mention, stop in followed
+        ]
+    if rule.mode == "ended" and until is None:  # "from Berlin to Munich in March 2024": Berlin ended when Munich began
+        until = next((mention.since for mention, _ in followed if mention.attribute == attribute), None)
     for value, ends in values:
         yield FactMention(
             rule.kind, subject, attribute, value, rule.mode, rule.confidence, *_trim_passage(sentence.text, passage),
             rule.name, since, until,
         ), times_end if ends == end else ends  # fmt: skip
+    yield from followed
+
+
+def _continued(
+    rule: FactRule, subject: str, value: str, sentence: RuleInput, passage: Passage, end: int
+) -> Iterator[tuple[FactMention, int]]:
+    """What the rules say that may go on where a statement ends."""
     for next_rule in rule.continuations:
         if continuation := sentence.match(next_rule.pattern, end):
-            whose = {"me": "me", "{value}": values[-1][0]}.get(next_rule.subject, subject)
-            next_rule = replace(next_rule, subject=whose)
-            yield from _extract_values(next_rule, continuation, sentence, passage)
+            whose = {"me": "me", "{value}": value}.get(next_rule.subject, subject)
+            yield from _extract_values(replace(next_rule, subject=whose), continuation, sentence, passage)
 
 
 def _group_value(rule: FactRule, groups: dict[str, str]) -> str:
-    value = rule.value.replace("{value}", groups.get("value", ""))
+    stated = next((words for name, words in groups.items() if name.startswith("value")), "")
+    value = rule.value.replace("{value}", stated)
     return f"{value} over {groups['than']}" if "than" in groups else _TO_VERSION.sub(" ", value)
 
 
@@ -253,6 +346,23 @@ def _subject(rule: FactRule, groups: dict[str, str], sentence: RuleInput) -> str
     return rule.subject
 
 
+def _is_title(relation: str, sentence: RuleInput) -> bool:
+    """Whether a relation has a capital that its language gives to no noun: "My Neighbor Totoro" is a film."""
+    return (
+        relation.istitle()
+        and not sentence.capitalizes_nouns
+        and not sentence.uncapitalized
+        and relation.lower() not in _TITLES_OF_KIN
+    )
+
+
+def _is_name(value: str, grammar: FactGrammar) -> bool:
+    """Whether a word beside a relation may be a name: "Bonnie, my friend", but not "Umm, my friend"."""
+    word = value.lower()
+    no_names = (grammar.not_names, grammar.stops, grammar.hollow, grammar.leads)
+    return value[:1].isupper() and not any(word in words for words in no_names) and not _INTERJECTION.fullmatch(word)
+
+
 def _relation(groups: dict[str, str], grammar: FactGrammar) -> str:
     return grammar.language.relations[" ".join(groups["rel"].lower().split())]
 
@@ -267,41 +377,6 @@ def _attribute(rule: FactRule, groups: dict[str, str], sentence: RuleInput) -> s
     if "{what}" in rule.attribute:
         return rule.attribute.replace("{what}", " ".join(groups["what"].lower().split()))
     return rule.attribute
-
-
-def _validity_period(rule: FactRule, sentence: RuleInput, end: int) -> tuple[str | None, str | None, int]:
-    """From when to when a value holds, as the words after it say, and the place after these words."""
-    since = until = None
-    if rule.mode != "ended":
-        if begins := sentence.match(_SINCE, end):
-            if begins.group().strip() in ("in", "en", "im"):
-                named = _year(sentence, begins)
-            else:
-                named = dates.since(sentence.low, begins.end(), sentence.end, sentence.sent_on)
-            since, end = named or (None, end)
-        return since, None, end
-    begins = sentence.match(_FROM, end)
-    if begins and (named := _year(sentence, begins)):
-        since, end = named
-        ends = sentence.match(_TO, end)
-    else:
-        ends = sentence.match(_UNTIL, end)
-    if ends and (named := _year(sentence, ends)):
-        until, end = named
-    return since, until, end
-
-
-def _since_before(sentence: RuleInput, start: int, match: re.Match[str]) -> str | None:
-    """From when a value holds, as the words right before the statement or its first words say ("since New Year I've
-    ...")."""
-    begins = _SINCE_BEFORE.search(sentence.low, start, match.end())
-    if begins is None or (named := dates.since(sentence.low, begins.end(), match.end(), sentence.sent_on)) is None:
-        return None
-    return named[0] if sentence.low[named[1] : max(named[1], match.start())].strip(" \t,") == "" else None
-
-
-def _year(sentence: RuleInput, preposition: re.Match[str]) -> tuple[str, int] | None:
-    return dates.year(sentence.low, preposition.end(), sentence.end)
 
 
 def _trim_passage(text: str, passage: Passage) -> tuple[int, int]:

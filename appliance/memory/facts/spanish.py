@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from appliance import languages
 from appliance.languages.language import full_names
-from appliance.memory.facts.grammar import DATED, NUMBERED, FactGrammar, FactRule, longest_first, pattern
+from appliance.memory.facts.grammar import (
+    AGED,
+    DATED,
+    NUMBERED,
+    FactGrammar,
+    FactRule,
+    clause_opening,
+    longest_first,
+    opening,
+    pattern,
+)
 
 _REL = rf"(?P<rel>{longest_first(languages.SPANISH.relations)})\b"
 _MY = rf"\b(?:mi|mis|nuestro|nuestra|nuestros|nuestras)(?: (?:dos|tres|cuatro|querido|querida|mejor|nuevo|nueva))? {_REL}(?: (?:mayor|menor|pequeño|pequeña))?"
@@ -43,13 +53,16 @@ _EVENTS = {
 _ORDER = r"(?:responde|respóndeme|contesta|contéstame|usa|utiliza|escribe|escríbeme|dame|muestra|muéstrame|explica|explícame|incluye|habla|háblame|cita|evita|mantén|llama|llámame|pon|haz|redondea|da|añade|trátame|tutéame|convierte|resume|formatea|sé)"
 _NEG_ORDER = r"(?:uses|utilices|respondas|contestes|escribas|pongas|incluyas|des|hables|hagas|añadas|me llames|me hables|me trates|te disculpes)"
 
-_GATE = pattern(_MY)
+_SELF_OPENING = opening(r"(?:mis?\b|nuestr)")
+_CLAUSE_OPENING = clause_opening(r"(?:mis?\b|nuestr)")
+_OWNED = frozenset(("mi", "mis", "nues"))
+_RELATION_OPENING = opening(_MY.removeprefix(r"\b"))
 _RELATED = tuple(languages.SPANISH.relations)
 _DATED = tuple("boda examen entrevista vuelo cita fecha plazo entrega mudanza viaje operación cirugía graduación concierto aniversario presentación defensa conferencia fiesta reunión lanzamiento".split())
 
 _RULES = (
     FactRule("me llamo", "profile", "name", ("me llamo",), pattern(r"\b(?:yo )?me llamo "), "person", confidence=0.95, can_follow_words=True),
-    FactRule("mi nombre es", "profile", "name", ("nombre es",), pattern(r"\bmi nombre(?: completo)? es "), "person", confidence=0.95, can_follow_words=True),
+    FactRule("mi nombre es", "profile", "name", ("nombre es",), pattern(r"\bmi nombre(?: completo)? es "), "person", confidence=0.95, can_follow_words=True, begins=_SELF_OPENING),
     FactRule("hola soy", "profile", "name", ("soy",), pattern(r"\b(?:hola|buenas|buenos días|buenas tardes)[ ,!.]{1,4}soy "), "capital person", can_follow_words=True, unless=pattern(r" de\b")),
     FactRule("soy NAME, tengo", "profile", "name", ("soy",), pattern(r"\bsoy (?=[^\W\d_]{2,20}(?: [^\W\d_]{2,20})?,? (?:y )?(?:tengo \d|vivo en|trabajo))"), "capital person", confidence=0.75),
     FactRule("llámame", "profile", "called", ("llámame", "llamame", "llamarme"), pattern(r"\b(?:llámame|llamame|puedes llamarme|pueden llamarme) "), "person", can_follow_words=True),
@@ -58,10 +71,10 @@ _RULES = (
     FactRule("vivo en", "profile", "home", ("vivo", "vivimos", "resido"), pattern(rf"\b(?:yo )?(?:vivo|vivimos|resido){_ADV}{_ADV}{_WITH} (?:en(?: el centro de| las afueras de)?|cerca de) "), "place", confidence=0.9, unless=pattern(r" (?:hoy|esta semana|solo por)\b")),
     FactRule("estoy viviendo en", "profile", "home", ("viviendo en",), pattern(r"\b(?:estoy|estamos|llevo [\w ]{2,20}) viviendo en "), "place"),
     FactRule("me mudé de a", "profile", "home", ("mudé", "mudamos"), pattern(r"\b(?:me mudé|nos mudamos|me he mudado|nos hemos mudado)(?: hace poco)? (?:de|desde) "), "place", "ended", can_follow_words=True, continuations=(FactRule("a", "profile", "home", (), pattern(r" a "), "place"),)),
-    FactRule("me mudé a", "profile", "home", ("mudé", "mudamos", "mudado"), pattern(r"\b(?:me mudé|nos mudamos|me he mudado|nos hemos mudado|acabo de mudarme)(?: hace poco| el año pasado)? a "), "place", can_follow_words=True),
+    FactRule("me mudé a", "profile", "home", ("mudé", "mudamos", "mudado"), pattern(r"(?:\b(?:me mudé|me he mudado|nos hemos mudado|acabo de mudarme)|(?:(?<!\w\s)|\b(?:ayer|hace [\w ]{3,15}|en (?:19|20)\d\d) )nos mudamos)(?: hace poco| el año pasado)? a "), "place", can_follow_words=True),
     FactRule("ya no vivo en", "profile", "home", ("ya no",), pattern(r"\bya no (?:vivo|vivimos) en "), "place", "ended", can_follow_words=True),
     FactRule("vivía en", "profile", "home", ("vivía", "viví en", "vivíamos"), pattern(r"(?:\b(?:antes|de pequeño|de pequeña|de niña|de niño|de joven|cuando era (?:pequeñ[oa]|niñ[oa]|joven|estudiante),?) (?:vivía|vivíamos|viví) en |\b(?:yo )?viví en )"), "place", "ended", can_follow_words=True),
-    FactRule("soy de", "profile", "origin", ("soy de", "vengo de", "nací en", "crecí en"), pattern(r"\b(?:yo )?(?:soy(?: originalmente)? de|vengo de|nací en|crecí en) "), "place", confidence=0.8, unless=pattern(r" (?:que|los que)\b")),
+    FactRule("soy de", "profile", "origin", ("soy de", "vengo de", "crecí en"), pattern(r"\b(?:yo )?(?:soy(?: originalmente)? de|vengo de|crecí en) "), "place", confidence=0.8, unless=pattern(r" (?:que|los que)\b")),
     FactRule("trabajo en", "profile", "employer", ("trabajo",), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV} (?:en|para) (?:el |la )?(?!{_PLACES}\b|casa\b|ello\b|un proyecto|una app|equipo)"), "org", continuations=(FactRule("como", "profile", "job", (), pattern(r",? como "), "job"),)),
     FactRule("trabajo como", "profile", "job", ("trabajo", "trabajando"), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV}(?: en [\wáéíóúñ]+)? (?:como|de) (?:un |una )?"), "job", can_follow_words=True, continuations=(FactRule("en", "profile", "employer", (), pattern(rf",? (?:en|para) (?:el |la )?(?!{_PLACES}\b)"), "org"),)),
     FactRule("soy OFICIO", "profile", "job", ("soy",), pattern(rf"\b(?:yo )?soy{_ADV}(?: un| una)? "), "job", unless=pattern(r" (?:frustrado|de corazón)\b")),
@@ -76,42 +89,43 @@ _RULES = (
     FactRule("ya no bebo", "profile", "diet", ("ya no", "dejé", "dejado", "dejamos", "sin "), pattern(rf"\b(?:ya no (?:como|bebo|tomo|pruebo)|(?:he|hemos) dejado(?: de (?:beber|tomar|comer))?|dejé(?: de (?:beber|tomar|comer))?|llevo [\wáéíóúñ ]{{3,20}} sin (?:beber|tomar|comer|probar)) (?:el |la |los |las )?{_FOODS}"), value="sin {value}", can_follow_words=True, unless=_AWHILE),
     FactRule("no fumo", "profile", "habit", ("fum",), pattern(r"\b(?:(?:ya )?no fumo|(?:he dejado|dejé) de fumar)\b"), value="no fumar", can_follow_words=True, confidence=0.8),
     FactRule("costumbre", "profile", "habit", (*_WEEKDAYS, "fines", "días", "mañanas", "tardes", "noches", "semana"), pattern(rf"\b(?P<value>{_HABIT} {_REGULARLY})"), confidence=0.8),
-    FactRule("los DÍAS hago", "profile", "habit", (*_WEEKDAYS, "fines", "días", "mañanas", "tardes", "noches", "semana"), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:y )?(?P<value>{_REGULARLY},? {_HABIT})\b"), confidence=0.8),
+    FactRule("los DÍAS hago", "profile", "habit", (*_WEEKDAYS, "fines", "días", "mañanas", "tardes", "noches", "semana"), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:y )?(?P<value>{_REGULARLY},? {_HABIT})\b"), confidence=0.8, begins=_CLAUSE_OPENING),
     FactRule("alérgico a", "profile", "allergy", ("alérgic", "alergia", "alergic"), pattern(r"\b(?:soy|tengo) (?:muy )?(?:al[eé]rgic[oa]|alergia) (?:al|a) "), "articled", accepts_list=True, confidence=0.95),
     FactRule("salud", "profile", "health", ("diabetes", "asma", "migraña", "hipertensión", "epilepsia", "tdah", "diabético", "diabética", "intolerante", "asmático", "asmática", "daltónico", "daltónica", "artritis", "ansiedad"), pattern(r"\b(?:tengo|soy|padezco|sufro de|padezco de) (?P<value>diabetes(?: tipo [12])?|asma|migrañas?|hipertensión|epilepsia|tdah|diabétic[oa]|intolerante a la lactosa|asmátic[oa]|daltónic[oa]|artritis|ansiedad)\b")),
+    FactRule("toco INSTRUMENTO", "profile", "plays", ("toco",), pattern(r"\b(?:yo )?toco(?: también)? (?:el |la )?(?P<value>violín|piano|guitarra|viola|violonchelo|chelo|contrabajo|flauta|clarinete|oboe|trompeta|trombón|saxofón|batería|arpa|órgano|acordeón|ukelele|bajo|armónica)\b"), confidence=0.85),
     FactRule("mi coche es", "profile", "owns", ("coche es", "carro es", "auto es", "conduzco"), pattern(r"\b(?:mi (?:coche|carro|auto|moto) es|conduzco) (?:un |una )"), "product"),
 
-    FactRule("REL se llama", "relation", "{rel}", ("llama",), pattern(rf"{_MY},? se llaman? "), "person", accepts_list=True, confidence=0.95, can_follow_words=True, prefilter=_GATE),
+    FactRule("REL se llama", "relation", "{rel}", ("llama",), pattern(rf"{_MY},? se llaman? "), "person", accepts_list=True, confidence=0.95, can_follow_words=True, begins=_RELATION_OPENING, required_prefixes=_OWNED),
     FactRule("nombre de REL", "relation", "{rel}", ("nombre de mi",), pattern(rf"\bel nombre de mi {_REL} es "), "person", can_follow_words=True),
-    FactRule("tengo un REL que se llama", "relation", "{rel}", ("llama", "llamad"), pattern(rf"\b(?:tengo|tenemos) (?:un|una|dos|tres) (?:[\wáéíóúñ]+ )?{_REL}(?: [\wáéíóúñ]+)?,? (?:que se llaman?|llamad[oa]s?) "), "person", accepts_list=True, confidence=0.95, can_follow_words=True),
-    FactRule("tengo dos RELs, NAME", "relation", "{rel}", _RELATED, pattern(rf"\b(?:tengo|tenemos) (?:un|una|dos|tres|cuatro) (?:[\wáéíóúñ]+ )?{_REL}(?:,|:) ?"), "capital person", accepts_list=True, can_follow_words=True, confidence=0.8),
-    FactRule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY} "), "capital person", is_presupposed=True, confidence=0.8, prefilter=_GATE),
-    FactRule("REL, NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY}, "), "capital person", is_presupposed=True, confidence=0.8, follows=pattern(r"(?:[,.!;)]|[ \t]*$| (?:y|es|tiene|vive|está)\b)"), prefilter=_GATE),
-    FactRule("RELs NAME y NAME", "relation", "{rel}", _RELATED, pattern(r"\b(?:mis|nuestros|nuestras)(?: (?:dos|tres|cuatro))? (?P<rel>hijos|hijas|niños|perros|gatos|gatas|hermanos|hermanas|peques|amigos)(?:,|:)? "), "capital person", accepts_list=True, is_presupposed=True, confidence=0.8, prefilter=_GATE),
-    FactRule("REL cumple el", "relation", "birthday", ("cumple", "cumplirá", "cumpleaños"), pattern(rf"{_WHO}(?:cumple|cumplirá|va a cumplir)(?: (?:los )?\d{{1,3}})?(?: años)? (?=el \d)"), "birthday", subject="{who}", can_follow_words=True, required_prefixes=NUMBERED),
-    FactRule("REL no come", "relation", "diet", ("no come", "no puede", "no toma", "no bebe"), pattern(rf"{_DISTANT}{_WHO}no (?:come|puede comer|toma|bebe|tolera)(?: nada de)? {_FOODS}"), value="sin {value}", subject="{who}", can_follow_words=True, unless=_AWHILE, prefilter=_GATE),
-    FactRule("REL es alérgico", "relation", "allergy", ("alérgic", "alergia"), pattern(rf"{_DISTANT}{_WHO}(?:es|tiene) (?:muy )?(?:al[eé]rgic[oa]|alergia) (?:al|a) "), "articled", accepts_list=True, subject="{who}", can_follow_words=True, confidence=0.9, prefilter=_GATE),
-    FactRule("REL es DIETA", "relation", "diet", ("vega", "vege", "celí", "celi"), pattern(rf"{_DISTANT}{_WHO}es (?P<value>vegan[oa]|vegetarian[oa]|celíac[oa]|celiac[oa])\b"), subject="{who}", can_follow_words=True, prefilter=_GATE),
+    FactRule("tengo un REL que se llama", "relation", "{rel}", ("llama", "llamad"), pattern(rf"\b(?:tengo|tenemos) (?:[\wáéíóúñ]+ (?:[\wáéíóúñ]+ ){{1,3}}y )?(?:un|una|dos|tres) (?:[\wáéíóúñ]+ )?{_REL}(?: [\wáéíóúñ]+)?,? (?:que se llaman?|llamad[oa]s?) "), "person", accepts_list=True, confidence=0.95, can_follow_words=True),
+    FactRule("tengo dos RELs, NAME", "relation", "{rel}", _RELATED, pattern(rf"\b(?:tengo|tenemos) (?:un|una|dos|tres|cuatro) (?:[\wáéíóúñ]+ )?{_REL}(?:,|:) ?"), "capital person", accepts_list=True, can_follow_words=True, confidence=0.8, required_prefixes=frozenset(("teng", "tene"))),
+    FactRule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY} "), "capital person", is_presupposed=True, confidence=0.8, begins=_RELATION_OPENING, required_prefixes=_OWNED),
+    FactRule("REL, NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY}, "), "capital person", is_presupposed=True, confidence=0.8, follows=pattern(r"(?:[,.!;)]|[ \t]*$| (?:y|es|tiene|vive|está)\b)"), begins=_RELATION_OPENING, required_prefixes=_OWNED),
+    FactRule("RELs NAME y NAME", "relation", "{rel}", _RELATED, pattern(r"\b(?:mis|nuestros|nuestras)(?: (?:dos|tres|cuatro))? (?P<rel>hijos|hijas|niños|perros|gatos|gatas|hermanos|hermanas|peques|amigos)(?:,|:)? "), "capital person", accepts_list=True, is_presupposed=True, confidence=0.8, begins=_RELATION_OPENING, required_prefixes=_OWNED),
+    FactRule("REL cumple el", "relation", "birthday", ("cumple", "cumplirá", "cumpleaños"), pattern(rf"{_WHO}(?:cumple|cumplirá|va a cumplir)(?: (?:los )?\d{{1,3}})?(?: años)? (?=el \d)"), "birthday", subject="{who}", can_follow_words=True, required_prefixes=NUMBERED, begins=_SELF_OPENING),
+    FactRule("REL no come", "relation", "diet", ("no come", "no puede", "no toma", "no bebe"), pattern(rf"{_DISTANT}{_WHO}no (?:come|puede comer|toma|bebe|tolera)(?: nada de)? {_FOODS}"), value="sin {value}", subject="{who}", can_follow_words=True, unless=_AWHILE, begins=_RELATION_OPENING, required_prefixes=_OWNED),
+    FactRule("REL es alérgico", "relation", "allergy", ("alérgic", "alergia"), pattern(rf"{_DISTANT}{_WHO}(?:es|tiene) (?:muy )?(?:al[eé]rgic[oa]|alergia) (?:al|a) "), "articled", accepts_list=True, subject="{who}", can_follow_words=True, confidence=0.9, begins=_RELATION_OPENING, required_prefixes=_OWNED),
+    FactRule("REL es DIETA", "relation", "diet", ("vega", "vege", "celí", "celi"), pattern(rf"{_DISTANT}{_WHO}es (?P<value>vegan[oa]|vegetarian[oa]|celíac[oa]|celiac[oa])\b"), subject="{who}", can_follow_words=True, begins=_RELATION_OPENING, required_prefixes=_OWNED),
     FactRule("casado con", "relation", "partner", ("casad",), pattern(r"\b(?:estoy|soy) (?:felizmente )?casad[oa] con "), "capital person"),
-    FactRule("REL vive en", "relation", "home", ("vive", "viven"), pattern(rf"{_WHO}viven?{_ADV} en "), "place", subject="{who}", can_follow_words=True, prefilter=_GATE),
-    FactRule("REL trabaja en", "relation", "employer", ("trabaja",), pattern(rf"{_WHO}trabaja{_ADV} (?:en|para) (?:el |la )?"), "org", subject="{who}", can_follow_words=True, prefilter=_GATE),
-    FactRule("REL tiene años", "relation", "age", ("años", "añitos"), pattern(rf"{_WHO}tiene(?: ya)? "), "number", subject="{who}", can_follow_words=True, follows=pattern(r" (?:años|añitos)\b"), required_prefixes=NUMBERED, prefilter=_GATE),
+    FactRule("REL vive en", "relation", "home", ("vive", "viven"), pattern(rf"{_WHO}viven?{_ADV} en "), "place", subject="{who}", can_follow_words=True, begins=_RELATION_OPENING, required_prefixes=_OWNED),
+    FactRule("REL trabaja en", "relation", "employer", ("trabaja",), pattern(rf"{_WHO}trabaja{_ADV} (?:en|para) (?:el |la )?"), "org", subject="{who}", can_follow_words=True, begins=_RELATION_OPENING, required_prefixes=_OWNED),
+    FactRule("REL tiene años", "relation", "age", ("años", "añitos"), pattern(rf"{_WHO}tiene(?: ya)? "), "number", subject="{who}", can_follow_words=True, follows=pattern(r" (?:años|añitos)\b"), required_prefixes=AGED, begins=_RELATION_OPENING),
     FactRule("cumpleaños de REL", "relation", "birthday", ("cumpleaños de mi",), pattern(rf"\bel cumpleaños de mi {_REL} es "), "birthday", subject="{who}", can_follow_words=True),
 
     FactRule("me gusta", "preference", "likes", ("gusta", "encanta", "fascina", "adoro"), pattern(r"\b(?:(?:a mí )?(?:me|nos) (?:gustan?|encantan?|fascinan?)(?: mucho| muchísimo)?|adoro) "), "articled", accepts_list=True, unless=pattern(r" (?:de esto|de este|que)\b")),
     FactRule("no me gusta", "preference", "dislikes", ("gusta", "odio", "detesto", "no soporto"), pattern(r"\b(?:no me gustan?(?: nada| mucho)?|odio|detesto|no soporto) "), "articled", accepts_list=True, can_follow_words=True),
-    FactRule("favorito", "preference", "favourite {what}", ("favorit", "preferid"), pattern(r"\bmi (?P<what>[\wáéíóúñ]+) (?:favorit[oa]|preferid[oa]) es "), "articled", can_follow_words=True, confidence=0.9),
+    FactRule("favorito", "preference", "favourite {what}", ("favorit", "preferid"), pattern(r"\bmi (?P<what>[\wáéíóúñ]+) (?:favorit[oa]|preferid[oa]) es "), "articled", can_follow_words=True, confidence=0.9, begins=_SELF_OPENING),
     FactRule("prefiero a", "preference", "prefers", ("prefiero",), pattern(r"\bprefiero (?:el |la |los |las )?(?P<value>[\wáéíóúñ-]+) (?:al|a|antes que|en vez de|en lugar de) (?:el |la |los |las )?(?P<than>(?!la$)[\wáéíóúñ-]+)"), confidence=0.8),
     FactRule("prefiero", "preference", "prefers", ("prefiero",), pattern(r"\bprefiero (?![^.\n]{0,40}\b(?:al?|antes|en vez|en lugar)\b)(?![\wáéíóú]+(?:ar|er|ir)\b)"), "articled", confidence=0.7),
 
     FactRule("EVENTO es el", "date", "{event}", _DATED, pattern(rf"\b(?:mi|nuestra|nuestro|la|el) (?P<event>{_EVENT})(?: (?:del|de la|de mi|de los|de las|para el|para la|de) (?P<of>[\wáéíóúñ-]+(?: (?!es\b|será\b)[\wáéíóúñ-]+)?)| a [\wáéíóúñ]+)? (?:es|será|cae|se movió|se ha movido)(?: ahora)?(?: (?=el|mañana|pasado|hoy|este|\d))(?:a )?"), "day", can_follow_words=True, required_prefixes=DATED),
     FactRule("tengo EVENTO", "date", "{event}", _DATED, pattern(rf"\b(?:tengo|tenemos) (?:un |una |el |la |mi )?(?P<event>{_EVENT}) (?=el |mañana|pasado)"), "day", can_follow_words=True, required_prefixes=DATED),
-    FactRule("EVENTO sale el", "date", "{event}", _DATED, pattern(rf"\b(?:mi|nuestro|nuestra) (?P<event>{_EVENT})(?: (?:a|de|con|para|en) [\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?)? (?:sale|empieza|comienza|es|será|va a ser) {_SOON}"), "day", can_follow_words=True, required_prefixes=DATED),
+    FactRule("EVENTO sale el", "date", "{event}", _DATED, pattern(rf"\b(?:mi|nuestro|nuestra) (?P<event>{_EVENT})(?: (?:a|de|con|para|en) [\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?)? (?:sale|empieza|comienza|es|será|va a ser) {_SOON}"), "day", can_follow_words=True, required_prefixes=DATED, begins=_SELF_OPENING),
     FactRule("el plazo termina", "date", "deadline", ("plazo", "entrega", "convocatoria"), pattern(rf"\b(?:el|la|mi) (?:plazo|convocatoria|fecha de entrega)(?: (?:para|de|del|de la|para la|para el|de los|de las) (?:la |el |los |las |mi )?(?P<of>[\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?))? (?:termina|acaba|vence|cierra|expira|se acaba) {_SOON}"), "day", can_follow_words=True, required_prefixes=DATED),
     FactRule("doy EVENTO el", "date", "{event}", (*_DATED, "charla", "clase", "taller"), pattern(rf"\b(?:doy|tengo|hago|presento|celebro|tenemos|damos|celebramos|hacemos) (?:un |una |el |la |mi |nuestra |nuestro )(?P<event>{_EVENT}|charla|ponencia|taller)(?: (?:en|con|de|del|sobre|para) [\wáéíóúñ-]+(?: [\wáéíóúñ-]+){{0,3}}?){{0,2}} {_SOON}"), "day", can_follow_words=True, required_prefixes=DATED),
     FactRule("vuelo a", "date", "{event}", ("vuelo", "volamos", "viajo", "viajamos", "mudo", "mudamos"), pattern(rf"\b(?:me |nos )?(?P<event>vuelo|volamos|viajo|viajamos|mudo|mudamos)(?: (?:a|para) (?P<to>[\wáéíóúñ-]+(?: (?!el\b|para\b|con\b|mañana\b|pasado\b)[\wáéíóúñ-]+)?))?(?: con [\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?)? {_SOON}"), "day", required_prefixes=DATED, can_follow_words=True),
-    FactRule("el DÍA hago", "date", "{event}", ("vuelo", "volamos", "viajo", "viajamos", "mudo", "mudamos", "caso", "casamos"), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:y )?(?=el (?:\d|{'|'.join(_WEEKDAYS)}))(?=[^\n,;]{{4,30}}? (?:me |nos )?(?P<event>vuelo|volamos|viajo|viajamos|mudo|mudamos|caso|casamos)\b)"), "day", required_prefixes=DATED),
-    FactRule("caduca", "date", "expiry", ("caduca", "vence"), pattern(rf"\b(?:mi|nuestro|nuestra) (?P<of>[\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?) (?:caduca|vence|expira) {_SOON}"), "day", subject="{of}", can_follow_words=True, required_prefixes=DATED),
+    FactRule("el DÍA hago", "date", "{event}", ("vuelo", "volamos", "viajo", "viajamos", "mudo", "mudamos", "caso", "casamos"), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:y )?(?=el (?:\d|{'|'.join(_WEEKDAYS)}))(?=[^\n,;]{{4,30}}? (?:me |nos )?(?P<event>vuelo|volamos|viajo|viajamos|mudo|mudamos|caso|casamos)\b)"), "day", required_prefixes=DATED, begins=_CLAUSE_OPENING),
+    FactRule("caduca", "date", "expiry", ("caduca", "vence"), pattern(rf"\b(?:mi|nuestro|nuestra) (?P<of>[\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?) (?:caduca|vence|expira) {_SOON}"), "day", subject="{of}", can_follow_words=True, required_prefixes=DATED, begins=_SELF_OPENING),
     FactRule("quiere para el", "date", "deadline", ("para", "antes"), pattern(rf"\b(?:el|la|los|las|mi|mis) [\wáéíóúñ-]+ (?:quieren?|necesitan?|piden?|esperan?) (?:el|la|los|las|mi|mis) (?P<of>[\wáéíóúñ-]+) (?:para|antes del) {_SOON}"), "day", subject="{of}", can_follow_words=True, confidence=0.8, required_prefixes=DATED),
     FactRule("hay que entregar para", "date", "deadline", ("para", "antes"), pattern(rf"\b(?:tengo|tenemos|hay) que (?:entregar|enviar|mandar|presentar|terminar|pagar) (?:el|la|los|las|mi|mis) (?P<of>[\wáéíóúñ-]+)(?: [\wáéíóúñ-]+)? (?:para|antes del) {_SOON}"), "day", subject="{of}", can_follow_words=True, required_prefixes=DATED),
     FactRule("nos casamos", "date", "wedding", ("casamos", "me caso"), pattern(r"\b(?:nos casamos|me caso) (?=el |en |mañana)"), "day", can_follow_words=True, required_prefixes=DATED),
@@ -121,17 +135,38 @@ _RULES = (
     FactRule("cambié de a", "tool", "uses", ("cambié", "cambiamos", "migramos", "pasamos", "pasé", "migré"), pattern(r"\b(?:cambié|cambiamos|migramos|migré|pasamos|pasé) de "), "tool", "ended", can_follow_words=True, continuations=(FactRule("a", "tool", "uses", (), pattern(r" a "), "tool"),)),
     FactRule("actualicé a", "tool", "uses", ("actualic", "migramos a", "migré a"), pattern(r"\b(?:actualicé|actualizamos|migramos|migré) a "), "tool", can_follow_words=True),
     FactRule("ya no uso", "tool", "uses", ("ya no us", "dejé de usar", "dejamos de usar"), pattern(r"\b(?:ya no (?:uso|usamos|utilizo)|dejé de usar|dejamos de usar) "), "tool", "ended", can_follow_words=True),
-    FactRule("mi proyecto", "project", "project", ("proyecto",), pattern(r"\bmi (?:nuevo )?proyecto (?:se llama|es) (?:un |una )?"), "thing", can_follow_words=True),
+    FactRule("mi proyecto", "project", "project", ("proyecto",), pattern(r"\bmi (?:nuevo )?proyecto (?:se llama|es) (?:un |una )?"), "thing", can_follow_words=True, begins=_SELF_OPENING),
     FactRule("trabajando en", "project", "project", ("trabajando en", "desarrollando", "construyendo"), pattern(r"\bestoy (?:trabajando en|desarrollando|construyendo|creando|escribiendo) (?:un |una |mi )"), "thing", confidence=0.7),
 
     FactRule("a partir de ahora", "instruction", "instruction", ("a partir de ahora", "de ahora en adelante", "en adelante", "desde ahora"), pattern(rf"\b(?:a partir de ahora|de ahora en adelante|en adelante|desde ahora),? (?:por favor,? )?(?=(?:siempre |nunca |no )?(?:{_ORDER}|{_NEG_ORDER})\b)"), "rest", can_follow_words=True, confidence=0.95),
-    FactRule("siempre", "instruction", "instruction", ("siempre",), pattern(rf"(?:^|(?<=[\n.!:;,¡]))[ \t]*(?:y )?(?:por favor,? )?(?=(?:siempre )?{_ORDER}\b[^\n]{{0,60}}(?:\bsiempre\b|(?<=siempre)[^\n]*))"), "rest", confidence=0.9),
-    FactRule("siempre ORDEN", "instruction", "instruction", ("siempre",), pattern(rf"(?:^|(?<=[\n.!:;,¡]))[ \t]*(?:y )?(?:por favor,? )?(?=siempre {_ORDER}\b)"), "rest", confidence=0.9),
-    FactRule("nunca", "instruction", "instruction", ("nunca", "jamás", "emojis"), pattern(rf"(?:^|(?<=[\n.!:;,¡]))[ \t]*(?:por favor,? )?(?=(?:nunca {_NEG_ORDER}\b|no {_NEG_ORDER} (?:nunca|jamás|emojis)\b))"), "rest", confidence=0.9),
-    FactRule("sin ESTILO", "instruction", "instruction", ("sin ", "nada de", "emojis"), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:y |por favor,? )?(?=(?:(?:sin|nada de) {_STYLE}(?: ni \w+)?,? por favor|no (?:uses|pongas) {_STYLE}(?: ni \w+)?(?:,? (?:por favor|gracias|nunca))?)[ \t]*(?:$|[.!\n;]))"), "rest", confidence=0.8),
-    FactRule("respuestas cortas", "instruction", "instruction", ("respuestas",), pattern(r"(?:^|(?<=[\n.!:;,¡]))[ \t]*(?:y )?(?:por favor,? )?(?=(?:mantén|haz|dame) (?:tus |las )?respuestas (?:más )?(?:cortas|breves|concisas|sencillas))"), "rest", confidence=0.8),
-    FactRule("prefiero que no", "instruction", "instruction", ("prefiero que", "preferiría que", "gustaría que"), pattern(r"(?:^|(?<=[\n.!:;,]))[ \t]*(?:y |pero )?(?=(?:prefiero|preferiría|me gustaría) que (?:no |siempre |nunca )?(?:me )?(?:uses|usaras|respondas|respondieras|contestes|escribas|pongas|incluyas|hables|hablaras|trates|tutees|des|dieras)\b)"), "rest", confidence=0.85, unless=pattern(r"[^\n]*\b(?:aquí|esta vez|en este|en esta|hoy|ahora)\b")),
+    FactRule("siempre", "instruction", "instruction", ("siempre",), pattern(rf"(?:^|(?<=[\n.!:;,¡]))[ \t]*(?:y )?(?:por favor,? )?(?=(?:siempre )?{_ORDER}\b[^\n]{{0,60}}(?:\bsiempre\b|(?<=siempre)[^\n]*))"), "rest", confidence=0.9, begins=_CLAUSE_OPENING),
+    FactRule("siempre ORDEN", "instruction", "instruction", ("siempre",), pattern(rf"(?:^|(?<=[\n.!:;,¡]))[ \t]*(?:y )?(?:por favor,? )?(?=siempre {_ORDER}\b)"), "rest", confidence=0.9, begins=_CLAUSE_OPENING),
+    FactRule("nunca", "instruction", "instruction", ("nunca", "jamás", "emojis"), pattern(rf"(?:^|(?<=[\n.!:;,¡]))[ \t]*(?:por favor,? )?(?=(?:nunca {_NEG_ORDER}\b|no {_NEG_ORDER} (?:nunca|jamás|emojis)\b))"), "rest", confidence=0.9, begins=_CLAUSE_OPENING),
+    FactRule("sin ESTILO", "instruction", "instruction", ("sin ", "nada de", "emojis"), pattern(rf"(?:^|(?<=[\n.!:;,]))[ \t]*(?:y |por favor,? )?(?=(?:(?:sin|nada de) {_STYLE}(?: ni \w+)?,? por favor|no (?:uses|pongas) {_STYLE}(?: ni \w+)?(?:,? (?:por favor|gracias|nunca))?)[ \t]*(?:$|[.!\n;]))"), "rest", confidence=0.8, begins=_CLAUSE_OPENING),
+    FactRule("respuestas cortas", "instruction", "instruction", ("respuestas",), pattern(r"(?:^|(?<=[\n.!:;,¡]))[ \t]*(?:y )?(?:por favor,? )?(?=(?:mantén|haz|dame) (?:tus |las )?respuestas (?:más )?(?:cortas|breves|concisas|sencillas))"), "rest", confidence=0.8, begins=_CLAUSE_OPENING),
+    FactRule("prefiero que no", "instruction", "instruction", ("prefiero que", "preferiría que", "gustaría que"), pattern(r"(?:^|(?<=[\n.!:;,]))[ \t]*(?:y |pero )?(?=(?:prefiero|preferiría|me gustaría) que (?:no |siempre |nunca )?(?:me )?(?:uses|usaras|respondas|respondieras|contestes|escribas|pongas|incluyas|hables|hablaras|trates|tutees|des|dieras)\b)"), "rest", confidence=0.85, unless=pattern(r"[^\n]*\b(?:aquí|esta vez|en este|en esta|hoy|ahora)\b"), begins=_CLAUSE_OPENING),
     FactRule("quiero que siempre", "instruction", "instruction", ("siempre", "nunca"), pattern(r"\b(?:quiero|me gustaría|prefiero) que (?=(?:siempre|nunca|me respondas siempre|respondas siempre)\b)"), "rest", can_follow_words=True, confidence=0.9),
+
+    FactRule("REL se mudó de a", "relation", "home", ("mudó", "mudado"), pattern(rf"{_WHO}se (?:mudó|ha mudado)(?: hace poco)? (?:de|desde) "), "place", "ended", subject="{who}", can_follow_words=True, begins=_RELATION_OPENING, continuations=(FactRule("se mudó a", "relation", "home", (), pattern(r" a "), "place", subject="{who}"),)),
+    FactRule("REL se mudó a", "relation", "home", ("mudó", "mudado"), pattern(rf"{_WHO}se (?:mudó|ha mudado)(?: hace poco| el año pasado)? a "), "place", subject="{who}", can_follow_words=True, begins=_RELATION_OPENING, required_prefixes=_OWNED),
+    FactRule("REL estudia", "relation", "studies", ("estudia",), pattern(rf"{_WHO}(?:estudia|está estudiando){_ADV} (?!en |para |de |mucho|con )"), "thing", subject="{who}", can_follow_words=True, begins=_RELATION_OPENING, required_prefixes=_OWNED),
+    FactRule("REL nació en", "relation", "birthplace", ("nació",), pattern(rf"{_WHO}nació en "), "place", subject="{who}", can_follow_words=True, begins=_RELATION_OPENING, required_prefixes=_OWNED),
+    FactRule("nací en", "profile", "birthplace", ("nací en",), pattern(r"\b(?:yo )?nací en "), "place", can_follow_words=True),
+    FactRule("mi número es", "profile", "phone", ("número", "teléfono", "móvil"), pattern(r"\bmi (?:nuevo )?(?:número(?: de (?:teléfono|móvil))?|teléfono|móvil)(?: nuevo)? es(?: ahora)?(?: el)? (?P<value>\+?\(?\d[\d ()/.-]{5,18}\d)(?!\d)"), confidence=0.95, can_follow_words=True, required_prefixes=NUMBERED, begins=_SELF_OPENING),
+    FactRule("mi dirección es", "profile", "address", ("dirección",), pattern(r"\b(?:mi|nuestra) (?:nueva )?dirección(?: postal)? es(?: ahora)? "), "address", confidence=0.95, can_follow_words=True, required_prefixes=NUMBERED, begins=_SELF_OPENING),
+    FactRule("calzo un", "profile", "shoe size", ("calzo",), pattern(r"\bcalzo (?:un |el |la |talla )?(?P<value>\d{2}(?:[.,]5)?)\b"), confidence=0.95, can_follow_words=True, required_prefixes=NUMBERED),
+    FactRule("uso la talla", "profile", "size", ("talla",), pattern(r"\b(?:uso|llevo|tengo)(?: la| una)? talla (?P<value>xxs|xs|s|m|l|xl|xxl|\d{2})\b"), confidence=0.9, can_follow_words=True),
+    FactRule("mi talla es", "profile", "size", ("talla",), pattern(r"\bmi talla es(?: la)? (?P<value>xxs|xs|s|m|l|xl|xxl|\d{2})\b"), confidence=0.9, can_follow_words=True, begins=_SELF_OPENING),
+    FactRule("tengo N hijos", "relation", "children", ("hijos", "hijas", "niños", "niñas"), pattern(r"\b(?:tengo|tenemos) (?P<value>dos|tres|cuatro|cinco|seis|[2-6]) (?:hij[oa]s|niñ[oa]s|peques)\b(?=[ \t]*(?:$|[.,;!)]|y\b|pero\b|pequeñ|de \d|mayores))"), confidence=0.85),
+    FactRule("madre de N", "relation", "children", ("madre de", "padre de"), pattern(r"\bsoy (?:madre|padre) de (?P<value>un|una|dos|tres|cuatro|cinco|[1-6])(?: (?:hij[oa]s?|niñ[oa]s?))?\b"), confidence=0.9, can_follow_words=True),
+    FactRule("casado", "relation", "status", ("casad", "divorciad", "solter", "viud"), pattern(r"\b(?:estoy|soy) (?:felizmente )?(?P<value>casad[oa]|divorciad[oa]|solter[oa]|viud[oa])\b(?! con\b)"), confidence=0.85),
+    FactRule("tardo en llegar", "profile", "commute", ("al trabajo", "a la oficina"), pattern(r"\btardo (?:unos |como |más o menos )?(?P<value>\d{1,3} minutos|media hora|una hora(?: y media)?|hora y media)(?: en [\wáéíóúñ]+)? en (?:llegar|ir) (?:al trabajo|a la oficina)\b"), confidence=0.85, can_follow_words=True),
+    FactRule("voy al trabajo en", "profile", "commute", ("al trabajo", "a la oficina"), pattern(r"\bvoy (?:al trabajo|a la oficina) (?P<value>en (?:bici(?:cleta)?|coche|carro|tren|metro|autobús|bus|moto|tranvía)|a pie|andando|caminando)\b(?! (?:hoy|esta semana))"), confidence=0.85, can_follow_words=True),
+    FactRule("en MES nos mudamos a", "date", "{event}", ("mudamos", "mudo"), pattern(r"(?:^|(?<=[\n.!,]))[ \t]*(?:y )?(?=en [a-z]+ (?:me|nos) (?P<event>mudo|mudamos) a (?P<to>[\wáéíóúñ-]+))"), "day", required_prefixes=DATED, begins=_CLAUSE_OPENING),
+    FactRule("planeamos", "project", "plans", ("planeando", "planeamos", "planeo", "planificando", "preparando"), pattern(r"\b(?:estoy|estamos) (?:planeando|planificando|preparando) (?=(?:un |una |mi |nuestr|[\wáéíóúñ]+r\b))|\b(?:planeo|planeamos) (?=(?:un |una |mi |nuestr|[\wáéíóúñ]+r\b))"), "clause", confidence=0.75, can_follow_words=True),
+    FactRule("tengo pensado", "project", "plans", ("pensado", "previsto", "intención"), pattern(r"\b(?:tengo|tenemos) (?:pensado|previsto|la intención de|planeado) (?=[\wáéíóúñ]+r(?:me|nos|lo)?\b)"), "clause", confidence=0.8, can_follow_words=True),
+    FactRule("quiero hacer", "project", "wants", ("quiero", "queremos", "gustaría", "sueño"), pattern(r"\b(?:algún día )?(?:quiero|queremos|(?:me|nos) gustaría|siempre he querido|mi sueño es) (?=(?:correr un|viajar a|visitar|mudar(?:me|nos)|aprender (?:a )?(?!más|sobre|cómo)|comprar (?:un|una)|tener (?:hijos|un perro|un gato)|abrir (?:un|una)|montar (?:un|una)|estudiar|casar(?:me|nos)|escribir un libro|adoptar|jubilarme)\b)"), "clause", confidence=0.7),
+    FactRule("EVENTO se aplazó", "date", "{event}", _DATED, pattern(rf"\b(?:mi|nuestra|nuestro|la|el) (?P<event>{_EVENT})(?: (?:del|de la|de mi|de los|de las|de) (?P<of>[\wáéíóúñ-]+))? (?:se (?:ha )?(?:aplazó|aplazado|pospuso|pospuesto|retrasó|retrasado|movió|movido|adelantó|adelantado)|ha sido (?:aplazad[oa]|pospuest[oa]))(?: hasta| para)?(?: al?)? (?=\d|el|mañana|lunes|martes|miércoles|jueves|viernes|sábado|domingo)"), "day", can_follow_words=True, required_prefixes=DATED),
 )
 
 SPANISH = FactGrammar(
@@ -176,5 +211,7 @@ SPANISH = FactGrammar(
         " dijo mayor menor se me te le nos era fue hoy mañana ayer luego después cuando si".split()
     ) | frozenset(_WEEKDAYS),
     heads=pattern(longest_first(languages.SPANISH.occupations)),
+    clause_end=pattern(r"(?:[;!?()\n…–—\x00]|[,.:](?!\d))| - |(?:^|\s)(?:y(?= (?:yo|me|no|así|luego|después|eso|mi)\b)|pero|porque|pues|ya que|aunque|cuando|si|así que|entonces|o)\b"),
+    vague_times=pattern(r"\s+(?:(?:el|la) (?:próxim[oa] \w+|año que viene|mes que viene|semana que viene)|est[ea] (?:año|verano|mes|semana|invierno|otoño|primavera)|pronto|algún día|hoy|mañana|ahora|también)$"),
     events=_EVENTS,
 )

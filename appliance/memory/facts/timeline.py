@@ -166,7 +166,9 @@ class _SlotHistory:
         """Another value holds from now on."""
         run = _ValueRun(entry, entry.attribute, entry.value)
         current = self._current
-        run.since = entry.since or (current.since if entry.mode == "corrects" and current else None) or entry.said_at
+        run.since = (
+            entry.since or (current.since if entry.mode == "corrects" and current else None) or _begin_said(entry)
+        )
         run.since_at = _to_microseconds(run.since)
         for review in [review for review in self._under_review if _has_same_value(review, entry) and not review.ends]:
             for statement in review.statements:
@@ -177,7 +179,7 @@ class _SlotHistory:
         run.value = entry.value if is_by_person(entry) else run.value
         if current is not None:
             current.state, current.successor = "superseded", run
-            _set_end(current, run.since)
+            _set_end(current, run.since or entry.said_at)
         self._runs.append(run)
         self._current = run
         if is_by_person(entry):
@@ -229,7 +231,7 @@ class _SlotHistory:
                 run.add(entry)
                 return
         run = _ValueRun(entry, entry.attribute, ends.value if ends else entry.value, state, ends is not None)
-        run.since = entry.since or entry.said_at
+        run.since = entry.since or _begin_said(entry)
         run.since_at = _to_microseconds(run.since)
         run.add(entry)
         self._runs.append(run)
@@ -240,6 +242,11 @@ class _SlotHistory:
         """Return the facts that have come of the statements."""
         places = {id(run): number for number, run in enumerate(self._runs)}
         return [_to_fact(run, places.get(id(run.successor)) if run.successor else None) for run in self._runs]
+
+
+def _begin_said(entry: Statement) -> str | None:
+    """From when a value holds if the statement does not say: since it was said; unknown for what was so before."""
+    return None if entry.attribute in phrasing.TIMELESS and not is_by_person(entry) else entry.said_at
 
 
 def _has_same_value(run: _ValueRun, entry: Statement) -> bool:

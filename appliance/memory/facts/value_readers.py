@@ -8,57 +8,17 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date
 
-from appliance.languages import LANGUAGES
-from appliance.memory.facts import dates
-from appliance.memory.facts.grammar import FactGrammar, LazyPattern
+from appliance.languages import LANGUAGES, temporal
+from appliance.memory.facts import dates, value_words
+from appliance.memory.facts.grammar import AGE_WORDS, FactGrammar, LazyPattern, longest_first
 from appliance.memory.facts.passages import GAP
-
-# Programs, languages and systems, whose names people write without capitals.
-_TOOL_NAMES = """
-postgres | postgresql | mysql | mariadb | sqlite | mongodb | mongo | redis | elasticsearch | opensearch | kafka |
-rabbitmq | cassandra | clickhouse | duckdb | snowflake | bigquery | dynamodb | supabase | firebase | qdrant | pgvector
-| neo4j | influxdb | oracle db | sql server | python | django | flask | fastapi | pandas | numpy | polars | pytorch |
-tensorflow | keras | jax | scikit-learn | sklearn | jupyter | pytest | poetry | uv | pip | conda | mypy | ruff | black
-| javascript | typescript | node | node.js | nodejs | deno | bun | npm | yarn | pnpm | webpack | vite | rollup | react
-| react native | vue | vue.js | nuxt | angular | svelte | sveltekit | next.js | nextjs | remix | astro | tailwind |
-tailwind css | bootstrap | express | nestjs | graphql | grpc | jest | vitest | cypress | playwright | selenium |
-storybook | eslint | prettier | rust | cargo | go | golang | java | kotlin | scala | spring | spring boot | maven |
-gradle | c | c++ | c# | .net | f# | ruby | rails | ruby on rails | sinatra | php | laravel | symfony | wordpress |
-drupal | perl | haskell | elixir | phoenix | erlang | clojure | lua | r | rstudio | julia | matlab | swift | swiftui |
-flutter | dart | objective-c | bash | zsh | powershell | tmux | vim | neovim | nvim | emacs | helix | vs code | vscode
-| visual studio | visual studio code | intellij | pycharm | webstorm | xcode | android studio | sublime | sublime text
-| cursor | zed | obsidian | notion | evernote | onenote | logseq | jira | trello | asana | clickup | confluence |
-slack | teams | microsoft teams | discord | zoom | google meet | signal | telegram | whatsapp | thunderbird | outlook
-| gmail | github | gitlab | bitbucket | git | svn | mercurial | github actions | gitlab ci | jenkins | circleci |
-travis | teamcity | argocd | docker | docker compose | podman | kubernetes | k8s | k3s | helm | terraform | opentofu |
-pulumi | ansible | vagrant | nix | nixos | homebrew | aws | azure | gcp | google cloud | heroku | vercel | netlify |
-cloudflare | digitalocean | hetzner | fly.io | linux | ubuntu | debian | fedora | arch | arch linux | linux mint |
-centos | rhel | opensuse | manjaro | alpine | macos | mac os | os x | osx | windows | wsl | wsl2 | android | ios |
-ipados | chromeos | freebsd | openbsd | grafana | prometheus | datadog | sentry | splunk | nginx | apache | caddy |
-traefik | haproxy | pgbouncer | celery | airflow | dbt | spark | hadoop | flink | tableau | power bi | looker |
-metabase | excel | powerpoint | google docs | google sheets | libreoffice | latex | overleaf | zotero | mendeley |
-photoshop | lightroom | illustrator | indesign | figma | canva | gimp | inkscape | blender | autocad | solidworks |
-fusion 360 | unity | unreal | unreal engine | godot | premiere | davinci resolve | final cut | audacity | ableton |
-logic pro | fl studio | firefox | chrome | safari | brave | opera | chatgpt | claude | gemini | copilot | github
-copilot | ollama | llama.cpp | lm studio | openai | langchain | llamaindex | hugging face | huggingface | raspberry pi
-| arduino | home assistant | plex | jellyfin | nextcloud | dropbox | google drive | onedrive | icloud | 1password |
-bitwarden | keepass | salesforce | hubspot | shopify | stripe | quickbooks | sap | zapier | make.com | n8n | ynab |
-spotify | kindle | flask-login | sqlalchemy | alembic | prisma | typeorm | hibernate | opentelemetry | istio | consul
-| vault | minio | s3 | lambda | heroku postgres | sharepoint | stata | spss | sas
-"""
-_TOOLS = frozenset(name.strip() for name in " ".join(_TOOL_NAMES.split()).split("|"))
+from appliance.memory.facts.tool_names import TOOLS
 
 _TOKEN = re.compile(rf"[ \t]*([^\s{GAP},;:!?()\[\]{{}}\"“”„»«…/|<>=*—–]+)")
 _NUMBER = re.compile(r"[ \t]*(\d{1,3})\b(?![.,]\d|%|[:/])")
+_NUMBER_WORD = re.compile(rf"[ \t]*({longest_first(AGE_WORDS)})\b")
 _CONJUNCTIONS = "|".join(language.conjunctions for language in LANGUAGES)
 _SEPARATOR = re.compile(rf"[ \t]*(?:,[ \t]*(?:(?:{_CONJUNCTIONS})\b|&)?|\b(?:{_CONJUNCTIONS})\b|&)[ \t]*")
-_WORKS = frozenset(
-    "app application website site webapp game book novel thesis dissertation paper tool library engine bot chatbot blog"
-    " podcast startup platform tracker dashboard plugin extension portfolio film documentary album course prototype"
-    " robot system compiler framework shop store cli api scraper package project memoir screenplay script newsletter"
-    " database roman doktorarbeit masterarbeit bachelorarbeit webseite spiel buch projekt libro novela tesis juego"
-    " aplicación web".split()
-)
 _VERSION = re.compile(r"[ \t]+v?(\d+(?:\.\d+){0,3}\w{0,6})\b(?![ \t]*(?:%|times|people|years|days|hours|gb|tb))")
 _ARTICLE = re.compile(rf"[ \t]*(?:{'|'.join(language.articles for language in LANGUAGES)})\b[ \t]+")
 _REGION = re.compile(r",[ \t]+([A-Z][\w.]+(?:[ \t][A-Z]\w+)?)(?=[ \t]*(?:$|[.,!?)\n]))")  # "Austin, Texas"
@@ -73,6 +33,7 @@ _COURTESY = re.compile(
 _SMALL_IN_NAMES = frozenset(
     "of de del la las los von van der den am the and do da di du le upon bin al y & für".split()
 )
+_LEADING_ARTICLES = {"en": ("the",), "de": ("der", "die", "das"), "es": ("la", "el", "los", "las")}
 # Names that have an article before them even where the writer uses no capitals.
 _NAMES_WITH_ARTICLE = frozenset(
     "us uk usa netherlands philippines bay bbc nhs un eu states czech emirates bahamas".split()
@@ -81,18 +42,26 @@ _BEFORE_LANGUAGE_NAMES = frozenset(
     "a little some bit fluent native basic ein bisschen etwas fließend of good decent un poco de both gut"
     " conversational broken algo".split()
 )
-_CLAUSE_ENDS = frozenset(
-    "and but or because cause cuz so since while when if as although though where who i i'm we even especially lately"
-    " too also anymore now instead but which than is are was with_ lol haha tho".split()
+
+_TITLE = re.compile(
+    r"[ \t\"“”'‘]*([A-Z0-9][\w'’.-]*"
+    r"(?:[ \t](?:(?:of|the|and|in|a|an|to|for|with|on|de|la)[ \t]){0,2}[A-Z0-9][\w'’-]*){0,8}"
+    r"(?:[\"”]? by (?:[A-Z][\w.'’-]*[ \t]?){1,3}(?<![ \t]))?)"
 )
-_POINTING = frozenset(
-    "it them him this that these those you your me us it's they're we're you're he's she's that's".split()
-)
-# After a phrase, one of these shows that the phrase was cut off in the middle: "I like sneakers that ...".
-_CUTS_OFF = frozenset(
-    "it them my your our his her their its the that who which where when they're we're you're it's".split()
+_ADDRESS = re.compile(
+    r"[ \t]*((?:(?![;!?\n\x00]|[ \t](?:and|but|so|und|aber|y|pero|if|in case|wenn|si)\b|\.(?:\s|$)).){4,70})"
 )
 
+_THE = re.compile(r"[ \t]*the\b")
+_RUN_ON = re.compile(r"\.\.|[a-zäöüß]{4,}\.(?!com\b|org\b|net\b)[a-zäöüß]{3,}")  # two sentences in one word
+_BOTH = re.compile(r"both+")
+_ABBREVIATIONS = frozenset(("it", "us"))  # "an IT company"
+MIN_GERUND_WORDS = 3  # "going on road trips" says what somebody likes, "going" does not
+_NO_CLAUSE_ENDS = value_words.POINTING | _SMALL_IN_NAMES | value_words.BEFORE_QUESTIONS | value_words.UNFINISHED
+# A clause that begins with one of these says nothing by this word alone.
+_OPENING_WORDS = frozenset("going for at with in on from by nach von mit zur".split())
+MAX_CLAUSE_WORDS = 14  # of a plan
+MIN_TITLE_CHARACTERS = 2
 MAX_PHRASE_WORDS = 6  # of something that somebody likes, makes or studies
 MAX_VALUE_CHARACTERS = 200  # of an instruction
 
@@ -150,13 +119,26 @@ def _tokens(sentence: RuleInput, at: int, stops: AbstractSet[str] | None = None)
     stops = sentence.grammar.stops if stops is None else stops
     while len(found) <= MAX_PHRASE_WORDS + 2 and (match := sentence.match(_TOKEN, at)):
         word = match[1].rstrip(".'")
-        if not word or word == "-" or word in stops:
+        if (
+            not word
+            or word == "-"
+            or (word in stops and not (word in _ABBREVIATIONS and sentence.is_upper(match.end(1) - 1)))
+        ):
             break
         found.append((word, match.start(1), match.start(1) + len(word)))
         at = match.end()
         if len(word) < len(match[1]):
             break
     return found
+
+
+def _without_degree(tokens: list[_Token]) -> list[_Token]:
+    """The words without those at the end that say how much or where: "badminton the most", "chocolate a lot"."""
+    while len(tokens) > 1 and value_words.DEGREE.fullmatch(tokens[-1][0]):
+        tokens = tokens[:-1]
+        while len(tokens) > 1 and tokens[-1][0] in value_words.BEFORE_DEGREE:
+            tokens = tokens[:-1]
+    return tokens
 
 
 def _join_tokens(sentence: RuleInput, tokens: list[_Token]) -> ValueSpan | None:
@@ -166,7 +148,7 @@ def _join_tokens(sentence: RuleInput, tokens: list[_Token]) -> ValueSpan | None:
 def _proper_name(sentence: RuleInput, at: int, max_words: int) -> ValueSpan | None:
     """A name: words with capitals and small words between them. In a casual message, the words up to a separator."""
     tokens = _tokens(sentence, at)
-    if tokens and tokens[0][0] in ("the", "der", "die", "das", "la", "el", "los", "las"):
+    if tokens and tokens[0][0] in _LEADING_ARTICLES.get(sentence.grammar.language.code, ()):
         tokens = tokens[1:]
         if tokens and not sentence.is_capital(tokens[0][1]) and tokens[0][0] not in _NAMES_WITH_ARTICLE:
             return None
@@ -193,6 +175,8 @@ def place(sentence: RuleInput, at: int) -> ValueSpan | None:
     read = _proper_name(sentence, at, 4)
     if read is None or any(c.isdigit() for c in read.value):
         return None
+    if not (value_words.FIRMS | value_words.STREETS).isdisjoint(read.value.lower().split()):
+        return None
     region = _REGION.match(sentence.text, read.end, sentence.end)
     not_regions = sentence.grammar.stops | sentence.grammar.hollow
     if region and region[1].lower() not in not_regions and not sentence.capitalizes_nouns:
@@ -205,7 +189,14 @@ def person(sentence: RuleInput, at: int) -> ValueSpan | None:
     read = _proper_name(sentence, at, 3)
     if read is None or any(c.isdigit() for c in read.value):
         return None
-    return None if read.value.lower().split()[0].rstrip("'s") in sentence.grammar.not_names else read
+    words = read.value.lower().split()
+    if not value_words.FIRMS.isdisjoint(words) or sentence.match(_THE, at):
+        return None
+    if read.value[0].islower() and (
+        words[0].endswith(("ing", "ed")) or not sentence.grammar.not_names.isdisjoint(words)
+    ):
+        return None
+    return None if words[0].rstrip("'s") in sentence.grammar.not_names else read
 
 
 def capitalized_person(sentence: RuleInput, at: int) -> ValueSpan | None:
@@ -227,7 +218,7 @@ def org(sentence: RuleInput, at: int) -> ValueSpan | None:
             for token in _tokens(sentence, article.end())[:4]
             if token[0] not in ("different", "new", "big", "small", "time")
         ]
-        if tokens and tokens[0][0] not in sentence.grammar.hollow and not sentence.capitalizes_nouns:
+        if tokens and tokens[0][0] not in sentence.grammar.hollow - _ABBREVIATIONS and not sentence.capitalizes_nouns:
             return ValueSpan(sentence.text[at : tokens[-1][2]].strip(), tokens[-1][2])
     return None
 
@@ -244,7 +235,9 @@ def job(sentence: RuleInput, at: int) -> ValueSpan | None:
         nouns = sentence.grammar.stops | sentence.grammar.hollow | sentence.grammar.not_names
         if field and field[1] not in nouns:
             return sentence.span(tokens[0][1], field.end())
-    if not best or tokens[0][0] in ("former", "ex", "ehemaliger", "ex-", "terrible", "bad", "good", "great"):
+    if best and best < len(tokens) and tokens[best][0] in value_words.ADMIRERS:
+        return None
+    if not best or tokens[0][0] in value_words.NO_JOB:
         return None
     return _join_tokens(sentence, tokens[:best])
 
@@ -252,16 +245,47 @@ def job(sentence: RuleInput, at: int) -> ValueSpan | None:
 def noun_phrase(sentence: RuleInput, at: int) -> ValueSpan | None:
     """What somebody likes, studies or makes: a few words that begin like a noun phrase, or a gerund."""
     gerund = sentence.match(_GERUND, at)
-    tokens = _tokens(sentence, at, _CLAUSE_ENDS if gerund else None)
-    if not tokens or tokens[0][0] in sentence.grammar.hollow or len(tokens) > MAX_PHRASE_WORDS + (2 if gerund else 0):
+    whole = _tokens(sentence, at, value_words.CLAUSE_ENDS if gerund else None)
+    tokens = _without_degree(whole)
+    is_short = gerund is None or len(tokens) < MIN_GERUND_WORDS
+    if (
+        not tokens
+        or (is_short and tokens[0][0] in sentence.grammar.hollow)
+        or len(tokens) > MAX_PHRASE_WORDS + (2 if gerund else 0)
+    ):
         return None
     first = tokens[0][0]
-    if not first[0].isalnum() or not any(map(str.isalpha, first)) or any(word in _POINTING for word, _, _ in tokens):
+    if (
+        not first[0].isalnum()
+        or not any(map(str.isalpha, first))
+        or any(word in value_words.POINTING for word, _, _ in tokens)
+    ):
         return None
+    if len(tokens) > 1 and (tokens[1][0] in ("such", "so") or (first, tokens[1][0]) == ("making", "sure")):
+        return None
+    if gerund and len(tokens) > 1 and tokens[1][0] in value_words.OF_QUESTIONS:
+        return None  # "knowing how it is done"
+    if (
+        any(_RUN_ON.search(word) for word, _, _ in tokens)
+        or _BOTH.fullmatch(first)
+        or tokens[-1][0] in value_words.UNFINISHED
+    ):
+        return None
+    if tokens[-1][0].endswith("'s") or sentence.text.count('"', tokens[0][1], tokens[-1][2]) % 2:
+        return None  # the phrase goes on, or a quotation begins within it
+    if len(tokens) == len(first) == 1:
+        return None  # "D. H. Lawrence"
     if len(tokens) > 1 and tokens[-2][0] in ("a", "an") and sentence.low.startswith(",", tokens[-1][2]):
         return None  # "a safe, inviting place": the phrase goes on
-    following = sentence.match(_TOKEN, tokens[-1][2])
-    return None if following and following[1] in _CUTS_OFF else _join_tokens(sentence, tokens)
+    if len(tokens) > 1 and first.endswith("ed") and tokens[1][0] in ("a", "an", "the", "my", "our"):
+        return None  # "we like shared a womb"
+    has_noun = any(sentence.is_capital(start) for _, start, _ in tokens)
+    if sentence.capitalizes_nouns and not sentence.uncapitalized and not has_noun:
+        return None
+    following = sentence.match(_TOKEN, whole[-1][2])
+    if following and following[1] in value_words.NARROWS and tokens[-1][0] in value_words.GENERIC:
+        return None  # "movies from the eighties"
+    return None if following and following[1] in value_words.CUTS_OFF else _join_tokens(sentence, tokens)
 
 
 def noun_phrase_without_article(sentence: RuleInput, at: int) -> ValueSpan | None:
@@ -270,7 +294,7 @@ def noun_phrase_without_article(sentence: RuleInput, at: int) -> ValueSpan | Non
 
 
 def _is_tool(words: str) -> bool:
-    return " ".join(words.split()) in _TOOLS
+    return " ".join(words.split()) in TOOLS
 
 
 def tool(sentence: RuleInput, at: int) -> ValueSpan | None:
@@ -298,6 +322,12 @@ def tool(sentence: RuleInput, at: int) -> ValueSpan | None:
     return _join_tokens(sentence, run) if run and run[0][2] - run[0][1] > 1 else None
 
 
+def known_tool(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """A program or system that is in the list."""
+    read = tool(sentence, at)
+    return read if read and _is_tool(_VERSION.sub("", read.value.lower())) else None
+
+
 def product(sentence: RuleInput, at: int) -> ValueSpan | None:
     """A make with its model: at least one word with a capital."""
     run: list[_Token] = []
@@ -311,13 +341,18 @@ def product(sentence: RuleInput, at: int) -> ValueSpan | None:
 def field_of_study(sentence: RuleInput, at: int) -> ValueSpan | None:
     """What somebody studies, but no book and no chapter."""
     read = noun_phrase(sentence, at)
-    return read if read and not re.search(r"['’\d]|\bbook\b", read.value, re.IGNORECASE) else None
+    if read is None or re.search(r"['’\d]|\bbook\b", read.value, re.IGNORECASE):
+        return None
+    first, *_, last = read.value.split() * 2
+    if first.islower() and last.istitle():  # "I'm majoring in business finance Kevin": to whom it is said
+        return ValueSpan(read.value.rsplit(None, 1)[0], read.end)
+    return read
 
 
 def work(sentence: RuleInput, at: int) -> ValueSpan | None:
     """What somebody makes, known by its last word."""
     read = noun_phrase(sentence, at)
-    return read if read and read.value.lower().rsplit(None, 1)[-1] in _WORKS else None
+    return read if read and read.value.lower().rsplit(None, 1)[-1] in value_words.WORKS else None
 
 
 def capitalized_org(sentence: RuleInput, at: int) -> ValueSpan | None:
@@ -328,6 +363,8 @@ def capitalized_org(sentence: RuleInput, at: int) -> ValueSpan | None:
 
 def number(sentence: RuleInput, at: int) -> ValueSpan | None:
     """An age."""
+    if word := sentence.match(_NUMBER_WORD, at):
+        return ValueSpan(str(temporal.number(word[1])), word.end(1))
     match = sentence.match(_NUMBER, at)
     return ValueSpan(match[1], match.end(1)) if match and 0 < int(match[1]) < 120 else None
 
@@ -362,12 +399,72 @@ def rest_of_sentence(sentence: RuleInput, at: int) -> ValueSpan | None:
     return ValueSpan(value, sentence.end) if len(value.split()) >= 2 and len(value) <= MAX_VALUE_CHARACTERS else None
 
 
+def clause(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """What somebody plans or does: the words up to the end of their clause, without a vague time at the end."""
+    while at < sentence.end and sentence.low[at] in " \t\"“'":
+        at += 1
+    ends = sentence.grammar.clause_end.search(sentence.low, at, sentence.end)
+    end = ends.start() if ends else sentence.end
+    while time := sentence.grammar.vague_times.search(sentence.low, at, end):
+        end = time.start()
+    words = sentence.low[at:end].split()
+    shortest = 3 if words[:1] == ["to"] else 2 if words and words[0] in _OPENING_WORDS else 1
+    if not shortest <= len(words) <= MAX_CLAUSE_WORDS or not value_words.HOLLOW_CLAUSE.isdisjoint(words):
+        return None
+    if not value_words.POINTING_IN_CLAUSE.isdisjoint(words[1:]):
+        return None
+    if len(words) > 1 and words[-2] in ("a", "an") and sentence.low.startswith(",", end):
+        return None
+    if words[0] in value_words.POINTING | value_words.GERMAN_POINTING or words[-1] in _NO_CLAUSE_ENDS:
+        return None
+    return sentence.span(at, at + len(sentence.text[at:end].rstrip(" \t\"”'")))
+
+
+def title(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """The title of a book, by its capitals, with its author."""
+    match = _TITLE.match(sentence.text, at, sentence.end)
+    if match is None or len(match[1]) <= MIN_TITLE_CHARACTERS:
+        return None
+    return ValueSpan(re.sub(r"[\"“”]", "", match[1]), match.end(1))
+
+
+def capitalized_place(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """A place whose name has a capital."""
+    read = place(sentence, at)
+    return read if read and read.value[0].isupper() else None
+
+
+def address(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """A street and a number, with the town, up to the end of the clause."""
+    match = sentence.match(_ADDRESS, at)
+    if match is None or not any(map(str.isdigit, match[1])) or not any(map(str.isalpha, match[1])):
+        return None
+    return sentence.span(match.start(1), match.end(1))
+
+
+def aim(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """What somebody wishes to do in life. A place where they wish to go has a name: "the factory" is for today."""
+    read = clause(sentence, at)
+    if read and (going := value_words.GOING.match(read.value)) and not any(map(str.isupper, read.value[going.end() :])):
+        return None
+    return (
+        None if read and not (value_words.FIRMS | value_words.STREETS).isdisjoint(read.value.lower().split()) else read
+    )
+
+
 READERS: Mapping[str, Reader] = {
+    "clause": clause, "aim": aim, "title": title, "capital place": capitalized_place, "address": address,
     "place": place, "person": person, "capital person": capitalized_person, "org": org, "job": job,
-    "thing": noun_phrase, "articled": noun_phrase_without_article, "tool": tool, "product": product, "work": work,
+    "thing": noun_phrase, "articled": noun_phrase_without_article, "tool": tool,
+    "known tool": known_tool, "product": product, "work": work,
     "field": field_of_study, "capital org": capitalized_org, "number": number, "tongue": spoken_language, "day": day,
     "birthday": birthday, "rest": rest_of_sentence,
 }  # fmt: skip
+
+
+def is_gerund(sentence: RuleInput, at: int) -> bool:
+    """Whether an English gerund stands at a place."""
+    return sentence.grammar.language.code == "en" and sentence.match(_GERUND, at) is not None
 
 
 def separator_end(sentence: RuleInput, at: int) -> int | None:
