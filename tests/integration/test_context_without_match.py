@@ -14,7 +14,7 @@ from appliance.context import render
 SAID = [
     "The ferry to the island leaves at seven in the morning",
     "I repaired the dishwasher, the pump was blocked by a cherry stone",
-    "My sister moved to Lisbon in spring",
+    "The neighbours painted their fence green in spring",
     "What a day, I am so tired. Are you still coming over for the match tonight? Bring crisps if you can find some",
 ]
 NOTE = "No memory matches the query."

@@ -19,7 +19,7 @@ from appliance.types import Fact, Quote
 from appliance_models import HashEmbedder
 from tests.engines import engine_of
 from tests.llm_server import response, serving
-from tests.waits import PATIENCE
+from tests.waits import PATIENCE, until
 
 
 def texts(facts: Sequence[Fact]) -> list[str]:
@@ -400,6 +400,7 @@ def test_a_model_that_does_not_answer_changes_nothing_and_that_is_said(
         assert texts(memory.facts.list()) == ["lives in Rome"]
         trouble = memory.status()["facts"]["trouble"]
         assert (trouble is None) if says is None else (says in trouble)
+        until(lambda: server.asked, "the request")  # a model that hangs may be given up on before its server reads
         assert len(server.asked) == 1
 
 

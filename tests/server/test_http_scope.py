@@ -138,9 +138,9 @@ def every_call(document: Mapping[str, Any], id: str) -> Iterator[tuple[str, str,
             label = f"{method} {path}"
             if label in bodies:
                 for body in bodies[label]:
-                    yield method, path.replace("{id}", id), {"json": body}
+                    yield method, path.replace("{id}", id).replace("{kind}", "used"), {"json": body}
             elif "{id}" in path and path != "/v1/models/{id}":  # that of a language model
-                yield method, path.replace("{id}", id), {}
+                yield method, path.replace("{id}", id).replace("{kind}", "used"), {}
     yield "GET", "/v1/summaries", {"params": {"session_id": id}}
     for format in ("jsonl", "markdown", "html"):
         yield "GET", "/v1/export", {"params": {"id": id, "format": format}}

@@ -230,10 +230,11 @@ class ImportQueue:
             return
         with show_errors(self._on_problem):
             self._watcher = memory.watcher(on_read=self._on_read, on_trouble=self._on_problem)
-            self._watcher_thread = threading.Thread(
+            thread = threading.Thread(
                 target=self._run_watcher, args=(self._watcher,), name="appliance-screen-watch", daemon=True
             )
-            self._watcher_thread.start()
+            thread.start()
+            self._watcher_thread = thread  # only once it runs can it be waited for
 
     def _run_watcher(self, watcher: WatcherHandle) -> None:
         with show_errors(self._on_problem):
@@ -267,8 +268,9 @@ class ImportQueue:
         """Stop imports and the watcher; what was committed stays. The watcher gets a moment to finish its file."""
         self._stop.set()
         self.queue.clear()
-        if self._watcher is not None and self._watcher_thread is not None:
+        if self._watcher is not None:
             self._watcher.stop()
+        if self._watcher_thread is not None:
             self._watcher_thread.join(WATCHER_STOP_TIMEOUT_SECONDS)
 
     def handle_memory_event(self, kind: str, detail: Mapping[str, Any]) -> None:
