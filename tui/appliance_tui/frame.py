@@ -136,10 +136,12 @@ class KeyFooter(ClickLine):
         if "enter" in active_bindings and (action := self._done_by_enter(screen)) is not None:
             keys[action.id] = ("enter", "⏎")
         names: set[str] = set()  # what the screen does itself needs no key of the app
-        for action in sorted(ACTIONS, key=lambda action: (action.place == "app", action.id != screen.submits)):
+        for action in sorted(ACTIONS, key=lambda action: (_is_of_app(action), action.id != screen.submits)):
             if action.place == "app" and action.name in names:
                 continue
             if action.id == "app.watch_found" and not cast("ApplianceApp", self.app).histories_left:
+                continue
+            if action.id == "app.undo" and not cast("ApplianceApp", self.app).changes.key_undoes:
                 continue
             if action.show_in_footer and action.id in keys and screen.available(action.id):
                 names.add(action.name)
@@ -150,7 +152,8 @@ class KeyFooter(ClickLine):
     def _done_by_enter(self, screen: ListScreen[Any]) -> Action | None:
         """What Enter leads to where the focused line or list has it first, and tells the screen."""
         if isinstance(screen.focused, Input):
-            return next((action for action in ACTIONS if action.id == screen.submits), None)
+            submits = screen.submits or getattr(screen.focused, "SUBMITS", "")
+            return next((action for action in ACTIONS if action.id == submits), None)
         if isinstance(screen.focused, Navigable):
             if isinstance(opens := getattr(screen.focused, "OPENS", None), str):
                 return next((action for action in ACTIONS if action.id == opens), None)
@@ -168,6 +171,11 @@ class KeyFooter(ClickLine):
     def _press(self, event: ClickLine.Clicked) -> None:
         event.stop()
         self.app.simulate_key(event.value)
+
+
+def _is_of_app(action: Action) -> bool:
+    """Whether an action comes behind those of the screen. Undo does not: it is for what was done there last."""
+    return action.place == "app" and action.id != "app.undo"
 
 
 class FrameScreen(ListScreen[None]):
@@ -195,6 +203,13 @@ class FrameScreen(ListScreen[None]):
         self.watch(self.app, "banner", self._show_banner)
         self.refresh_bindings()
         self.call_after_refresh(self.appliance.mark_drawn)
+
+    def on_screen_suspend(self) -> None:
+        """Hide the keys: a dialog above has its own."""
+        self.query(KeyFooter).set(visible=False)
+
+    def on_screen_resume(self) -> None:
+        self.query(KeyFooter).set(visible=True)
 
     def _show_banner(self, text: str) -> None:
         banner = self.query_one("#banner", Static)

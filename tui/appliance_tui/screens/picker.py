@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
+from appliance_tui.actions import actions, bindings
+from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen, OptionRows
 from appliance_tui.widgets.display_text import one_line
 
@@ -35,13 +38,23 @@ TypedOptions = Callable[[str], Sequence[PickerOption]]
 """Further options for a typed text."""
 
 
+class PickerLine(Input):
+    """The line that narrows the options. Its arrows, with which a line scrolls elsewhere, move in them."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(action.keys, f"screen.{action.action}", action.name, id=action.id)
+        for action in actions("picker")
+        if action.id in ("picker.next", "picker.previous")
+    ]
+
+
 class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption | None"]):
     """Returns the chosen option, or None if the dialog was closed."""
 
     CSS_PATH = "picker.tcss"
-    BINDINGS = [  # noqa: RUF012
-        Binding("escape", "dismiss(None)", "Close")
-    ]
+    PLACE: ClassVar[str] = "picker"
+    SUBMITS = "picker.choose"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("picker")]
 
     MAX_OPTIONS = 200
     """Options that are listed at once; typing narrows them."""
@@ -52,18 +65,24 @@ class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption 
         options: Sequence[PickerOption],
         typed_options: TypedOptions = lambda text: (),
         placeholder: str = "",
+        *,
+        is_question: bool = False,
     ) -> None:
+        """A question has a few answers, and no line to narrow them."""
         super().__init__()
         self._heading = title
         self._options = options
         self._typed_options = typed_options
         self._placeholder = placeholder
+        self._is_question = is_question
         self._shown_options: list[PickerOption] = []
 
     def compose(self) -> ComposeResult:
         with Vertical(id="picker"):
-            yield Input(placeholder=self._placeholder or "Type to filter", compact=True)
+            if not self._is_question:
+                yield PickerLine(placeholder=self._placeholder or "Type to filter", compact=True)
             yield OptionRows(markup=False)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         self.query_one("#picker").border_title = self._heading
@@ -87,8 +106,11 @@ class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption 
         if not self._shown_options and (text or not self._placeholder):
             options.add_option(Option("No match" if text else "Nothing to choose", disabled=True))
 
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
     @on(Input.Submitted)
-    def _choose_highlighted(self) -> None:
+    def action_choose(self) -> None:
         highlighted = self.query_one(OptionRows).highlighted
         if highlighted is not None:
             self.dismiss(self._shown_options[highlighted])

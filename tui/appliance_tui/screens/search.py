@@ -19,6 +19,7 @@ from textual.widgets import Input, Static
 from appliance.errors import ApplianceError
 from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters
 from appliance_tui import filters
+from appliance_tui.actions import Action
 from appliance_tui.path_input import open_file, source_file
 from appliance_tui.pending_hits import SearchRequest, acts_on_hits
 from appliance_tui.query_history import QueryHistory
@@ -52,7 +53,7 @@ PREVIEW_COLUMNS = 110
 EMPTY_HINT = "Type to search; ↓ selects, enter opens. Filters: author:ben  since:2024-03"
 
 LEAVING_HINT = "esc again shows the start page."
-KEPT_QUERY_HINT = " There, / and ↑ bring this search back."
+KEPT_QUERY_HINT = " There, ↑ brings this search back."
 
 
 class SearchScreen(SelectingScreen):
@@ -61,6 +62,7 @@ class SearchScreen(SelectingScreen):
     CSS_PATH = "search.tcss"
     PLACE = "recall"
     SUBMITS = "recall.open"
+    MAIN_LIST = f"StartPagePanel, {SelectingScreen.MAIN_LIST}"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (PREVIEW_COLUMNS, "-wide")]  # noqa: RUF012
 
     search_filters: var[SearchFilters] = var(SearchFilters())
@@ -293,7 +295,12 @@ class SearchScreen(SelectingScreen):
 
     @property
     def _marked_hit(self) -> Hit | None:
-        return self.query_one(HitList).chosen
+        """The selected hit, where it is seen: no key acts on another."""
+        return self.query_one(HitList).chosen if self.query_one("#results").display else None
+
+    def target_ids(self) -> tuple[str, ...]:
+        """As ``SelectingScreen``; none where no hit is seen."""
+        return super().target_ids() if self._marked_hit is not None else ()
 
     @on(HitList.OptionHighlighted)
     def _show_preview(self) -> None:
@@ -316,6 +323,12 @@ class SearchScreen(SelectingScreen):
         else:
             self.query_one(HitList).action_step(event.by)
 
+    @on(SearchInput.Moved)
+    def _move_on_start_page(self, event: SearchInput.Moved) -> None:
+        page = self.query_one(StartPagePanel)
+        if page.display:
+            page.action_end(event.by > 0) if event.to_end else page.action_side(event.by)
+
     def available(self, id: str) -> bool:
         """As ``ListScreen``: what acts on a hit needs one."""
         if id == "line.up":
@@ -327,10 +340,16 @@ class SearchScreen(SelectingScreen):
         if id == "line.leave":
             return self._marked_hit is not None or bool(self.search_filters)
         if id == "line.down":
-            return self.query_one(StartPagePanel).display
+            return self.query_one(StartPagePanel).display or self._marked_hit is not None
         if id == "recall.open" and (start_page := self.query_one(StartPagePanel)).display:
             return start_page.chosen is not None
         return id == "recall.filter" or not id.startswith("recall.") or self._marked_hit is not None
+
+    def label(self, action: Action) -> str:
+        """As ``ListScreen``; the first step from the line into the start page selects."""
+        page = self.query_one(StartPagePanel)
+        is_first = action.id == "line.down" and page.display and page.marked is None
+        return "Select" if is_first else super().label(action)
 
     def _show_earlier_query(self, by: int) -> None:
         """Put the query before the present one into the line, or the one after it."""
@@ -342,9 +361,8 @@ class SearchScreen(SelectingScreen):
 
     @on(SearchInput.Exited)
     def _focus_list(self) -> None:
-        start_page = self.query_one(StartPagePanel)
-        if start_page.display:
-            start_page.focus()
+        if not self.query_one("#results").display:  # the line keeps the focus: there is no row that a letter is for
+            self.query_one(StartPagePanel).marked = None
         elif self._marked_hit is not None or self.search_filters or self._answered != self._request():
             self.query_one(HitList).focus()  # where a key that needs a hit waits for it
         else:
@@ -354,19 +372,19 @@ class SearchScreen(SelectingScreen):
     def _show_parts(self) -> None:
         """Show the hits of query and filters; without any the start page, or of an empty memory how to begin."""
         start_page, line = self.query_one(StartPagePanel), self.query_one(SearchInput)
-        had_focus, is_searching = start_page.has_focus, bool(line.value.strip() or self.search_filters)
+        is_searching = bool(line.value.strip() or self.search_filters)
         start_page.set_searching(is_searching)
         self.query_one(FirstRunPanel).set_shown(start_page.is_empty)
         self.query_one("#note").display = not start_page.is_empty
-        self.query_one("#results").display = is_searching and not start_page.is_empty
-        if had_focus and not start_page.display:  # letters stay commands; Textual would move the focus to the line
-            self.query_one(HitList).focus()
+        results, first_run = self.query_one("#results"), self.query_one(FirstRunPanel)
+        results.display = is_searching and not start_page.is_empty
+        if not results.display and not first_run.has_focus_within:  # what is hidden takes no letters
+            self.set_focus(line)
         self.refresh_bindings()
 
-    @on(StartPagePanel.Left)
-    def _leave_start_page(self, event: StartPagePanel.Left) -> None:
-        line = self.query_one(SearchInput)
-        line.take(event.typed) if event.typed else line.focus()
+    @on(HitList.Typed)
+    def _type_into_line(self, event: HitList.Typed) -> None:
+        self.query_one(SearchInput).take(event.character)
 
     @on(StartPagePanel.Searched)
     def _search_example(self, event: StartPagePanel.Searched) -> None:
@@ -419,7 +437,7 @@ class SearchScreen(SelectingScreen):
 
     def action_back(self) -> None:
         """Show the start page, at the second key in a row: one too many behind a dialog costs nothing."""
-        line, start_page = self.query_one(SearchInput), self.query_one(StartPagePanel)
+        line = self.query_one(SearchInput)
         if not (line.value or self.search_filters):
             return
         if not self._is_leaving:
@@ -429,7 +447,6 @@ class SearchScreen(SelectingScreen):
         self._is_leaving = False
         line.value, self.search_filters = "", SearchFilters()
         self._show_parts()
-        start_page.focus()
 
     @on(FilterChips.Dropped)
     def _remove_filter(self, event: FilterChips.Dropped) -> None:
@@ -497,10 +514,11 @@ class SearchScreen(SelectingScreen):
             self.app.copy_to_clipboard(hit.text)
             self.notify(f"Copied {pluralize(len(hit.text), 'character')}.", timeout=2)
 
-    @work(exclusive=True, group="pin")
-    async def action_pin(self) -> None:
-        if not (ids := self.target_ids()):
-            return
+    def action_pin(self) -> None:
+        if ids := self.target_ids():
+            begin(self, partial(self._pin, ids), "pin")
+
+    async def _pin(self, ids: Sequence[str]) -> None:
         with self.appliance.report_errors():
             await self.appliance.make_change(partial(toggle_pins, ids=ids))
             await self._load_pins()

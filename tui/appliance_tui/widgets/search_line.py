@@ -33,6 +33,13 @@ class SearchInput(Input):
             super().__init__()
             self.by = by
 
+    class Moved(Message):
+        """A key for the cursor was pressed on the empty line: left and right, or home and end."""
+
+        def __init__(self, by: int, to_end: bool) -> None:
+            super().__init__()
+            self.by, self.to_end = by, to_end
+
     class DeleteAtStart(Message):
         """Backspace was pressed at the start of the line."""
 
@@ -58,6 +65,19 @@ class SearchInput(Input):
 
     def action_move(self, by: int) -> None:
         self.post_message(self.Move(by))
+
+    def action_cursor_left(self, select: bool = False) -> None:
+        """As Input; on the empty line it posts ``Moved``, as the next three."""
+        super().action_cursor_left(select) if self.value else self.post_message(self.Moved(-1, False))
+
+    def action_cursor_right(self, select: bool = False) -> None:
+        super().action_cursor_right(select) if self.value else self.post_message(self.Moved(1, False))
+
+    def action_home(self, select: bool = False) -> None:
+        super().action_home(select) if self.value else self.post_message(self.Moved(-1, True))
+
+    def action_end(self, select: bool = False) -> None:
+        super().action_end(select) if self.value else self.post_message(self.Moved(1, True))
 
     def action_delete_left(self) -> None:
         """As Input; at the start of the line also posts ``DeleteAtStart``."""
