@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from difflib import get_close_matches
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from appliance.requests.typed_filters import FILTER_NAMES
@@ -70,21 +70,22 @@ def filter_options(memory: Appliance, user: str | None) -> list[PickerOption]:
         ApplianceError: as the memory says.
     """
     choices = memory.overview.filter_choices(user_id=user)
-    authors = Counter[str]()
-    for person in memory.people.list(user):
-        if person.messages and person.name.isprintable() and '"' not in person.name:  # it can be typed
-            authors[person.name] += person.messages
+    # By id: a name is also part of other people's names.
+    authors = [
+        PickerOption("author", person.id, pluralize(person.messages, "message"), person.name)
+        for person in memory.people.list(user)
+        if person.messages and person.name.isprintable() and '"' not in person.name  # it can be typed
+    ]
     tags = {one.tag: one.sessions for one in memory.sessions.tags(user_id=user)}
-    return [
-        PickerOption(name, value, pluralize(count, noun))
+    counted = [
+        [PickerOption(name, value, pluralize(count, noun)) for value, count in counts.items()]
         for name, counts, noun in (
             ("source", choices.sources, "message"),
             ("role", choices.roles, "message"),
-            ("author", authors, "message"),
             ("tag", tags, "conversation"),
             ("tool", choices.tools, "message"),
             ("file", choices.files, "message"),
             ("user", choices.users, "conversation"),
         )
-        for value, count in counts.items()
     ]
+    return [*chain(*counted[:2]), *authors, *chain(*counted[2:])]

@@ -20,15 +20,21 @@ from appliance_tui.widgets.display_text import one_line
 
 @dataclass(frozen=True, slots=True)
 class PickerOption:
-    """An option; ``note`` is shown beside it."""
+    """An option; ``note`` is shown beside it, and ``text`` in place of a value that is an id."""
 
     name: str
     value: str
     note: str = ""
+    text: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The value as a person reads it."""
+        return self.text or self.value
 
     @property
     def label(self) -> str:
-        return f"{self.name}: {self.value}" if self.name else self.value
+        return f"{self.name}: {self.shown}" if self.name else self.shown
 
 
 TypedOptions = Callable[[str], Sequence[PickerOption]]

@@ -91,8 +91,8 @@ class _FilterSuggester(Suggester):
             return None
         name, part = partial
         for option in self._line.completions:
-            if option.name == name and option.value.startswith(part) and option.value != part:
-                quoted = f'"{option.value}"' if " " in option.value else option.value
+            if option.name == name and option.shown.startswith(part) and option.shown != part:
+                quoted = f'"{option.shown}"' if " " in option.shown else option.shown
                 return value[: len(value) - len(part)].removesuffix('"') + quoted + " "
         return None
 
