@@ -122,9 +122,11 @@ ACTIONS: tuple[Action, ...] = (
     Action("recall.tags", "t", "tags", "Tags", "Tag the conversation, or all selected ones."),
     Action("recall.export", "x", "export", "Export", "Save the message or all selected ones: Markdown, HTML, JSONL."),
     Action("recall.why_not", "W", "why_not", "Why not", "Why a given message did not match.", False),
-    Action("recall.filter", "f", "filter", "Filter", "Filter by author, source, role, tag, user or time."),
+    Action(
+        "recall.filter", "f", "filter", "Filter", "Filter by person, source, role, tag, user or time; drop a filter."
+    ),
     Action("recall.sort", "s", "sort", "Sort", "Best hits first, or the newest."),
-    Action("recall.clear", "X", "clear_filters", "Clear filters", "Clear all filters.", False),
+    Action("recall.clear", "X", "clear_filters", "Clear filters", "Clear all filters; f drops one of them."),
     Action("recall.copy", "y", "copy", "Copy", "Copy the whole message."),
     Action("recall.forget", "d", "forget", "Forget", "Erase the message for good, after a preview."),
     Action("recall.source", "o", "source", "Source", "Open the file that the message came from.", False),

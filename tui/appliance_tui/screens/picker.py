@@ -40,6 +40,14 @@ class PickerOption:
 TypedOptions = Callable[[str], Sequence[PickerOption]]
 """Further options for a typed text."""
 
+Matches = Callable[[PickerOption, str], bool]
+"""Whether an option is one for a typed text."""
+
+
+def has_words(option: PickerOption, text: str) -> bool:
+    """Whether an option has all words of a text."""
+    return all(part in option.label.casefold() for part in text.casefold().split())
+
 
 class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption | None"]):
     """Returns the chosen option, or None if the dialog was closed."""
@@ -58,8 +66,10 @@ class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption 
         options: Sequence[PickerOption],
         typed_options: TypedOptions = lambda text: (),
         placeholder: str = "",
+        matches: Matches = has_words,
     ) -> None:
         super().__init__()
+        self._matches = matches
         self._heading = title
         self._options = options
         self._typed_options = typed_options
@@ -80,8 +90,8 @@ class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption 
         self._show_options(event.value)
 
     def _show_options(self, text: str) -> None:
-        parts = text.casefold().split()
-        matches = [option for option in self._options if all(part in option.label.casefold() for part in parts)]
+        matches = [option for option in self._options if self._matches(option, text)]
+        matches.sort(key=lambda option: not has_words(option, text))
         self._shown_options = [*self._typed_options(text), *matches][: self.MAX_OPTIONS]
         options = self.query_one(OptionRows)
         options.clear_options()

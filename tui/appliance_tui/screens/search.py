@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.events import Key
+from textual.events import DescendantFocus, Key
 from textual.reactive import var
 from textual.widgets import Input, Static
 
@@ -226,7 +226,13 @@ class SearchScreen(SelectingScreen):
             return reason
         names = self.appliance.names_by_id
         pairs = "  ".join(f"{name}:{names.get(value, value)}" for name, value in self.search_filters.pairs())
-        return f"{reason}\n\nFilters: {one_line(pairs)}\nesc, then X clears them."
+        keys = "esc, then X" if self.query_one(SearchInput).has_focus else "X"
+        return f"{reason}\n\nFilters: {one_line(pairs)}\n{keys} clears them."
+
+    @on(DescendantFocus)
+    def _focus_moved(self) -> None:
+        if (results := self.query_one(HitList).results) is not None and not results.hits and self.search_filters:
+            self.query_one(HitList).show_reason(self._why_no_hits(results))
 
     def _show_error(self, request: SearchRequest, text: str) -> None:
         """Say why a search failed, in place of the hits of an earlier one."""
@@ -456,13 +462,14 @@ class SearchScreen(SelectingScreen):
         chosen = await self.app.push_screen_wait(
             PickerScreen(
                 "Filter the search",
-                choices,
+                filters.active_first(choices, self.search_filters, self.appliance.names_by_id),
                 filters.parse_filter,
-                "An author, source, role, tag, tool, file or user; or since 2024-03",
+                "A person, source, tag, tool, file, …; or a date: 2024-03, until 2024",
+                filters.matches_words,
             )
         )
         if chosen is not None:
-            self.search_filters = self.search_filters.with_filter(chosen.name, chosen.value)
+            self.search_filters = filters.choose_filter(self.search_filters, chosen)
 
     async def _load_filter_options(self) -> list[PickerOption]:
         load = partial(filters.filter_options, user=self.appliance.user)

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.suggester import Suggester
-from textual.widgets import Button, Input
+from textual.widgets import Button, Input, Static
 
 from appliance.requests.typed_filters import SearchFilters
 from appliance_tui.actions import bindings
@@ -97,6 +97,10 @@ class _FilterSuggester(Suggester):
         return None
 
 
+HOW_TO_DROP = "f drops one, X all; on the empty line ⌫ the last"
+"""What stands behind the chips."""
+
+
 class FilterChip(Button):
     """One filter; a click removes it."""
 
@@ -119,10 +123,11 @@ class FilterChips(Horizontal):
         """Show the filters. ``names`` are those of people by their ids."""
         self.display = bool(filters)
         self.remove_children()
-        self.mount_all(
+        chips = (
             FilterChip(name, value, names.get(value, value) if name in ("author", "with") else value)
             for name, value in filters.pairs()
         )
+        self.mount_all([*chips, Static(HOW_TO_DROP, classes="chips-hint", markup=False)])
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()
