@@ -66,7 +66,7 @@ ON = "on"
 
 
 def parse_filter(text: str) -> list[PickerOption]:
-    """A text that is a filter, as an option: "since 2024-03", "until:2024", "source:slack"; of a date alone, what it may
+    """A text that is a filter, as an option: "since 2024-03", "source:slack"; of a date alone, what it may
     bound."""
     typed = text.strip()
     match = re.fullmatch(
