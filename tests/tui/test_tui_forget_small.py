@@ -20,7 +20,8 @@ TEXT = "The spare key hangs behind the boiler."
 def repeated(memory: Appliance) -> str:
     """A message that seven others repeat."""
     sessions = [memory.sessions.create(title=f"Keys {number}") for number in range(8)]
-    return [session.add("user", TEXT).id for session in sessions][0]
+    ids = [session.add("user", TEXT).id for session in sessions]
+    return ids[0]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 15)])

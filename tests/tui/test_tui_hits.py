@@ -304,7 +304,7 @@ def test_less_likely_hits_stand_behind_all_likely_ones_however_near() -> None:
     results = SearchResults(SearchSpec("q", {}))
     results.add(page("1:10 2:50 3:11 4:51", likely=2))
     assert [hit.message_id for hit in results.hits] == ["m10", "m50", "m11", "m51"]
-    assert results.last_likely == 1 and not results.followers and results.total_text() == "4 hits (2 likely)"
+    assert results.last_likely == 1 and not results.followers and results.total_text() == "4 hits, 2 likely"
     results.position = 2
     assert results.position_text("m11") == "less likely hit 3 of 4" and results.position_text("m12") == "4 hits"
     by_time = SearchResults(SearchSpec("q", {}, sort="time"))
