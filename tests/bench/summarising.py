@@ -23,13 +23,12 @@ from appliance.memory.extractive import (
     analyze,
     cues,
     draft_summary,
-    entities,
     exchanges,
     message_vectors,
     slice_analysis,
     topics,
 )
-from appliance.types import Message
+from appliance.types import Message, file_names
 from appliance_models import encoding_for, load, load_lexicon
 from tests.bench import material, measure
 
@@ -91,7 +90,7 @@ def _processor_seconds(work: Callable[[], object]) -> float:
 
 
 def forget() -> None:
-    for remembered in (cues.cues, cues.is_filler, entities._paths, analysis._cached_analyze_text):
+    for remembered in (cues.cues, cues.is_filler, file_names._paths, analysis._cached_analyze_text):
         remembered.cache_clear()
 
 

@@ -139,7 +139,7 @@ def opened(app: ApplianceApp) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind", "row"),
-    [("recall", HitList, (8, 3)), ("conversations", SessionList, (8, 2)), ("memory", RowList, (8, 3))],
+    [("recall", HitList, (8, 3)), ("conversations", SessionList, (8, 2)), ("memory", RowList, (8, 2))],
 )
 def test_a_click_selects_and_a_click_on_the_selected_row_opens(
     name: str, kind: type, row: tuple[int, int], filled: Path

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from appliance.server.http.caller import HttpCaller, Reader, Writer
 from appliance.server.http.core_bodies import AppendToBlockBody, BlockBody, ReplaceInBlockBody, RevertBlockBody
-from appliance.server.http.problems import Forbidden
+from appliance.server.http.problems import Forbidden, usage_error_as_conflict
 from appliance.server.http.routes.base import json_response, make_router, problem_responses
 from appliance.types import BlockEditor, BlockRevision, CoreBlock
 
@@ -58,14 +58,14 @@ def append_to_block(caller: Writer, label: Label, body: AppendToBlockBody) -> Re
     return json_response(caller.memory.core.append(label, body.text, by=by, user_id=user, namespace=namespace))
 
 
-@router.post("/v1/core/{label}/replace", response_model=CoreBlock, responses=problem_responses(404))
+@router.post("/v1/core/{label}/replace", response_model=CoreBlock, responses=problem_responses(404, 409))
 def replace_in_block(caller: Writer, label: Label, body: ReplaceInBlockBody) -> Response:
     """Replace a part of a block, which it has once."""
     user, namespace = caller.resolve_user(body.user_id), caller.resolve_namespace(body.namespace)
     by = _editor(caller, body.by)
-    return json_response(
-        caller.memory.core.replace(label, body.old, body.new, by=by, user_id=user, namespace=namespace)
-    )
+    with usage_error_as_conflict():
+        changed = caller.memory.core.replace(label, body.old, body.new, by=by, user_id=user, namespace=namespace)
+    return json_response(changed)
 
 
 @router.get("/v1/core/{label}/history", response_model=Sequence[BlockRevision], responses=problem_responses(404))
