@@ -115,7 +115,7 @@ def test_enter_lands_on_the_sentence_and_brackets_go_on(filled: Path) -> None:
             page._results.position = found.index("l1") - 1  # type: ignore[union-attr]
             await pilot.press("right_square_bracket")
             await until(pilot, lambda: session_of(app) == "list" and "1987" in glowing(page))
-            assert page.transcript.mark == 1 and f"hit {found.index('l1') + 1} of 63" in note(app)
+            assert page.transcript.mark == 1 and f"hit {found.index('l1') + 1} of " in note(app)
             await pilot.press("escape")
             await until(pilot, lambda: isinstance(app.screen, SearchScreen))
             assert hits.chosen is not None and hits.chosen.external_id == "l1"
