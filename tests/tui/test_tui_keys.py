@@ -176,7 +176,7 @@ LEADS_TO: dict[str, Callable[[ApplianceApp], bool]] = {
     "present.leave": is_at("context"),
     "jump.leave": is_at("recall"),
     "jump.choose": is_at("recall"),
-    "inbox.retry": lambda app: any(one.requested for one in app.import_queue.outcomes),
+    "inbox.retry": lambda app: bool(app.screen.query("#picker") or len(app._notifications)),  # what a file gave
 }
 """What comes of a key that a list or a line has first: it tells its screen, and no action is called."""
 

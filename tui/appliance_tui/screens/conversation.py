@@ -54,6 +54,7 @@ class ConversationScreen(SelectingScreen):
     CSS_PATH = "conversation.tcss"
     PLACE = "reading"
     MAIN_LIST = "TranscriptView"
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012
     AUTO_FOCUS = "#transcript"
     BINDINGS: ClassVar = [
         Binding(str(key), f"quote({key})", show=False, id=f"reading.quote{key}") for key in range(1, 10)
@@ -241,6 +242,8 @@ class ConversationScreen(SelectingScreen):
     def available(self, id: str) -> bool:
         """As ``ListScreen``: with the message, the summary and the search as they are."""
         action = id.removeprefix("reading.")
+        if action in ("next_hit", "previous_hit"):
+            return self._results is not None and self._results.total > 1
         if action in ("next_found", "previous_found"):
             return bool(self.hits)
         if action in ("summary", "quotes"):

@@ -23,19 +23,33 @@ from appliance_tui.widgets.display_text import one_line
 
 @dataclass(frozen=True, slots=True)
 class PickerOption:
-    """An option; ``note`` is shown beside it."""
+    """An option; ``note`` is shown beside it, and ``text`` in place of a value that is an id."""
 
     name: str
     value: str
     note: str = ""
+    text: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The value as a person reads it."""
+        return self.text or self.value
 
     @property
     def label(self) -> str:
-        return f"{self.name}: {self.value}" if self.name else self.value
+        return f"{self.name}: {self.shown}" if self.name else self.shown
 
 
 TypedOptions = Callable[[str], Sequence[PickerOption]]
 """Further options for a typed text."""
+
+Matches = Callable[[PickerOption, str], bool]
+"""Whether an option is one for a typed text."""
+
+
+def has_words(option: PickerOption, text: str) -> bool:
+    """Whether an option has all words of a text."""
+    return all(part in option.label.casefold() for part in text.casefold().split())
 
 
 class PickerLine(Input):
@@ -67,9 +81,11 @@ class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption 
         placeholder: str = "",
         *,
         is_question: bool = False,
+        matches: Matches = has_words,
     ) -> None:
         """A question has a few answers, and no line to narrow them."""
         super().__init__()
+        self._matches = matches
         self._heading = title
         self._options = options
         self._typed_options = typed_options
@@ -93,8 +109,8 @@ class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption 
         self._show_options(event.value)
 
     def _show_options(self, text: str) -> None:
-        parts = text.casefold().split()
-        matches = [option for option in self._options if all(part in option.label.casefold() for part in parts)]
+        matches = [option for option in self._options if self._matches(option, text)]
+        matches.sort(key=lambda option: not has_words(option, text))
         self._shown_options = [*self._typed_options(text), *matches][: self.MAX_OPTIONS]
         options = self.query_one(OptionRows)
         options.clear_options()

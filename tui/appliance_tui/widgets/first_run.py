@@ -48,7 +48,7 @@ NOTHING_FOUND = "F8 imports the histories on this machine. None is left to impor
 
 DEMO_NOTICE = (
     "These chats are fictional and belong to the user 'demo'. F9 returns to your own memory;"
-    " 'appliance forget --user demo --everything' erases them."
+    " To erase them: F12, Everything, while they are shown."
 )
 NOTICE_SECONDS = 15.0
 """Seconds for which the notice is shown."""

@@ -125,13 +125,13 @@ class HitList(SelectableRows, OptionRows):
     def _prompt(self, hit: Hit) -> Content:
         assert self.results is not None
         app, colours = cast("ApplianceApp", self.app), self._colours
+        asks = bool(self.results.spec.query.strip())  # without words, no hit is better than another
         follows = hit.message_id in self.results.followers
         title = "" if follows else app.title_of(hit.session_title or "")
         about = filter(None, (time_of(hit), "" if follows else hit.source.format, title))
         head = Content.assemble(
             ("↳ " if follows else "", colours.muted),
-            (render_bar(hit.score, METER_WIDTH), colours.meter),
-            " ",
+            (f"{render_bar(hit.score, METER_WIDTH)} " if asks else "", colours.meter),
             (
                 app.name_of(hit.who)[:MAX_NAME_CHARACTERS],
                 f"bold {colours.of_author(hit.author, hit.role, self._people)}",

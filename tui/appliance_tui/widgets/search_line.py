@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.suggester import Suggester
-from textual.widgets import Button, Input
+from textual.widgets import Button, Input, Static
 
 from appliance.requests.typed_filters import SearchFilters
 from appliance_tui.actions import bindings
@@ -42,6 +42,9 @@ class SearchInput(Input):
 
     class DeleteAtStart(Message):
         """Backspace was pressed at the start of the line."""
+
+    class DeleteOnEmpty(Message):
+        """Delete was pressed on the empty line."""
 
     class Exited(Message):
         """The person leaves the line for the list, where single letters are commands."""
@@ -85,6 +88,10 @@ class SearchInput(Input):
             self.post_message(self.DeleteAtStart())
         super().action_delete_left()
 
+    def action_delete_right(self) -> None:
+        """As Input; on the empty line it posts ``DeleteOnEmpty``."""
+        super().action_delete_right() if self.value else self.post_message(self.DeleteOnEmpty())
+
     def action_leave(self) -> None:
         self.post_message(self.Exited())
 
@@ -111,10 +118,14 @@ class _FilterSuggester(Suggester):
             return None
         name, part = partial
         for option in self._line.completions:
-            if option.name == name and option.value.startswith(part) and option.value != part:
-                quoted = f'"{option.value}"' if " " in option.value else option.value
+            if option.name == name and option.shown.startswith(part) and option.shown != part:
+                quoted = f'"{option.shown}"' if " " in option.shown else option.shown
                 return value[: len(value) - len(part)].removesuffix('"') + quoted + " "
         return None
+
+
+HOW_TO_DROP = "f drops one, X all; on the empty line ⌫ the last"
+"""What stands behind the chips."""
 
 
 class FilterChip(Button):
@@ -139,10 +150,11 @@ class FilterChips(Horizontal):
         """Show the filters. ``names`` are those of people by their ids."""
         self.display = bool(filters)
         self.remove_children()
-        self.mount_all(
+        chips = (
             FilterChip(name, value, names.get(value, value) if name in ("author", "with") else value)
             for name, value in filters.pairs()
         )
+        self.mount_all([*chips, Static(HOW_TO_DROP, classes="chips-hint", markup=False)])
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()

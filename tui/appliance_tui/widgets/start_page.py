@@ -245,6 +245,13 @@ class StartPagePanel(ScrollView, can_focus=False, inherit_bindings=False):
         """The selected entry."""
         return self.entries[self.marked] if self.marked is not None and self.marked < len(self.entries) else None
 
+    @property
+    def pinned_id(self) -> str:
+        """The id of the selected pinned message, "" if another entry is selected."""
+        from appliance_tui.widgets.start_entries import PinnedEntry
+
+        return chosen.message.id if isinstance(chosen := self.chosen, PinnedEntry) else ""
+
     def move(self, by: int) -> bool:
         """Move the selection for the search line, out of it above the first entry; False if it did not move."""
         if not self.display or not self.entries or (self.marked is None and by < 0):
