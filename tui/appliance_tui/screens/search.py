@@ -519,7 +519,7 @@ class SearchScreen(SelectingScreen):
                 filters.active_first(choices, self.search_filters, self.appliance.names_by_id),
                 filters.parse_filter,
                 "A person, source, tag, tool, file, …; or a date: 2024-03, until 2024",
-                filters.matches_words,
+                matches=filters.matches_words,
             )
         )
         if chosen is not None:
