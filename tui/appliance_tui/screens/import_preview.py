@@ -189,7 +189,8 @@ async def import_and_notify(app: ApplianceApp, paths: Sequence[Path], options: M
     text = f"{pluralize(new, 'new message')} from {pluralize(read, 'file')}"
     if failed:
         where = "the list" if app.current_mode == "inbox" else "F5"
-        text += f"; {pluralize(failed, 'file')} could not be read completely. Select it in {where} (tab) to see why"
+        one = "it" if failed == 1 else "one"
+        text += f"; {pluralize(failed, 'file')} could not be read completely. Select {one} in {where} (tab) to see why"
     title = "Imported" if new or not failed else "Nothing imported"
     app.notify(f"{text}.", title=title, severity="warning" if failed else "information", markup=False)
     return True
