@@ -111,11 +111,12 @@ class TokenLedger:
         Raises:
             StoreCorrupt: A record is not in the file.
         """
-        view, parts = self._map(), []
+        view = self._map(max((self._record_end(place) for place in places), default=0))
+        parts = []
         for place in places:
             start, stop = place.start + _PREFIX_BYTES, self._record_end(place)
-            if place.start < HEADER_BYTES or stop > self.end:
-                message = f"There is no record at {place.start} in the token ledger, which ends at {self.end}."
+            if place.start < HEADER_BYTES or stop > len(view):
+                message = f"There is no record at {place.start} in the token ledger, which has {len(view)} bytes."
                 raise StoreCorrupt(message, where=str(self.path), hint=_REBUILD_HINT)
             parts.append(view[start:stop])
         flat = parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -145,9 +146,10 @@ class TokenLedger:
         return place.start + _PREFIX_BYTES + place.tokens * self.dimension
 
     def _is_intact(self, digest: bytes, place: TokenPlace) -> bool:
-        if place.start < HEADER_BYTES or self._record_end(place) > self.end:
+        view = self._map(self._record_end(place))
+        if place.start < HEADER_BYTES or self._record_end(place) > len(view):
             return False
-        record = self._map()[place.start : self._record_end(place)].tobytes()
+        record = view[place.start : self._record_end(place)].tobytes()
         stored_crc = int.from_bytes(record[DIGEST_BYTES:_PREFIX_BYTES], "little")
         return record[:DIGEST_BYTES] == digest and stored_crc == _crc(digest, record[_PREFIX_BYTES:])
 
@@ -175,11 +177,13 @@ class TokenLedger:
                 hint="Make room on the disk. Stored messages are kept; their vectors are computed later.",
             ) from error
 
-    def _map(self) -> NDArray[np.int8]:
-        if self._view is None or len(self._view) < self.end:
-            mapped = mmap.mmap(self._file, self.end, access=mmap.ACCESS_READ)
-            self._view = np.frombuffer(mapped, np.int8, count=self.end)
-        return self._view
+    def _map(self, stop: int) -> NDArray[np.int8]:
+        """The file, mapped up to ``stop`` if it is that long. It tells what can be read, and not ``end``, which follows
+        the database a moment after a commit that another thread has read already."""
+        view = self._view
+        if view is None or len(view) < stop:
+            view = self._view = np.frombuffer(mmap.mmap(self._file, 0, access=mmap.ACCESS_READ), np.int8)
+        return view
 
 
 def _crc(digest: bytes, data: bytes) -> int:

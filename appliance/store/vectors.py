@@ -143,13 +143,14 @@ class VectorLedger:
         index = np.asarray(rows, dtype=np.int64)
         if index.size == 0:
             return np.zeros((0, self.dimension), np.float32)
-        if index.min() < 0 or index.max() >= self.rows:
+        last = int(index.max())
+        view = self._map(last + 1)
+        if index.min() < 0 or last >= len(view):
             raise StoreCorrupt(
-                f"Row {int(index.max())} does not exist; the ledger has {self.rows} rows.",
+                f"Row {last} does not exist; the ledger has {len(view)} rows.",
                 where=str(self.path),
                 hint="Run 'appliance verify'.",
             )
-        view = self._map()
         vectors: NDArray[np.float32] = view["vector"][index].astype(np.float32)
         if self.dtype == "int8":
             vectors *= view["scale"][index][:, np.newaxis]
@@ -164,8 +165,8 @@ class VectorLedger:
 
     def damaged_rows(self, rows: Iterable[int]) -> set[int]:
         """Return those of the rows that are not as they were written."""
-        view = self._map() if self.rows else ()
-        return {number for number in rows if number < self.rows and _crc(view[number]) != int(view[number]["crc"])}
+        view = self._map(self.rows)
+        return {number for number in rows if number < len(view) and _crc(view[number]) != int(view[number]["crc"])}
 
     def rewrite(self, number: int, digest: bytes, vector: NDArray[np.float32]) -> None:
         """Write a damaged row again, and make it survive a power cut.
@@ -177,8 +178,9 @@ class VectorLedger:
 
     def check(self) -> Iterator[tuple[int, bytes | None]]:
         """Yield the number and the digest of every row, in order; None as the digest of a damaged row."""
-        view = self._map() if self.rows else ()
-        for number in range(self.rows):
+        rows = self.rows
+        view = self._map(rows)
+        for number in range(rows):
             row = view[number]
             yield number, bytes(row["digest"]) if _crc(row) == int(row["crc"]) else None
 
@@ -205,12 +207,15 @@ class VectorLedger:
         self._view = None
         os.close(self._file)
 
-    def _map(self) -> NDArray[Any]:
-        if self._view is None or len(self._view) < self.rows:
-            size = HEADER_BYTES + self.rows * self._row_dtype.itemsize
-            mapped = mmap.mmap(self._file, size, access=mmap.ACCESS_READ)
-            self._view = np.frombuffer(mapped, self._row_dtype, count=self.rows, offset=HEADER_BYTES)
-        return self._view
+    def _map(self, rows: int) -> NDArray[Any]:
+        """The rows of the file, mapped up to ``rows`` if it has as many. It tells what can be read, and not ``rows``,
+        which follows the database a moment after a commit that another thread has read already."""
+        view = self._view
+        if view is None or len(view) < rows:
+            mapped = mmap.mmap(self._file, 0, access=mmap.ACCESS_READ)
+            count = (len(mapped) - HEADER_BYTES) // self._row_dtype.itemsize
+            view = self._view = np.frombuffer(mapped, self._row_dtype, count=count, offset=HEADER_BYTES)
+        return view
 
     def _check_length(self, rows: int) -> None:
         stored_rows = (os.fstat(self._file).st_size - HEADER_BYTES) // self._row_dtype.itemsize

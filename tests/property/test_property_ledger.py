@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import mmap
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
+from appliance.errors import StoreCorrupt
 from appliance.store.vectors import LedgerDtype, VectorLedger, min_file_bytes, missing_rows, quantize
 from tests.examples import examples
 
@@ -67,3 +69,25 @@ def test_what_is_read_is_what_the_ledger_says_it_keeps(dtype: LedgerDtype, vecto
         assert opened.path.stat().st_size == min_file_bytes(vectors.shape[1], len(vectors), dtype)
         assert missing_rows(opened.path, vectors.shape[1], len(vectors)) == 0
         assert missing_rows(opened.path, vectors.shape[1], len(vectors) + 2) == 2
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_that_the_database_has_committed_are_read_at_once(
+    dtype: LedgerDtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread reads them a moment before ``acknowledge`` is called, or while further ones are noted."""
+    vectors, mapped = np.eye(4, dtype=np.float32), mmap.mmap
+    with ledger(dtype, 4) as opened:
+        opened.acknowledge(opened.append(digests(1), vectors[:1]) + 1)
+
+        def grows_meanwhile(*arguments: Any, **named: Any) -> mmap.mmap:
+            view = mapped(*arguments, **named)
+            opened.acknowledge(opened.append(digests(1), vectors[3:]) + 1)
+            return view
+
+        opened.append(digests(2), vectors[1:3])
+        monkeypatch.setattr("appliance.store.vectors.mmap.mmap", grows_meanwhile)
+        assert np.array_equal(opened.read([0, 2]), opened.round(vectors[[0, 2]]))
+        monkeypatch.undo()
+        with pytest.raises(StoreCorrupt, match="does not exist"):
+            opened.read([4])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from appliance.errors import StoreCorrupt, StoreVersion
 from appliance.store.ledger_header import HEADER_BYTES, write_header
-from appliance.store.token_vectors import TokenLedger, Tokens
+from appliance.store.token_vectors import TokenLedger, TokenPlace, Tokens
 
 DIMENSION = 4
 NAMES = [bytes([number]) * 16 for number in range(1, 9)]
@@ -78,9 +80,33 @@ def test_a_flipped_bit_is_named(ledger: TokenLedger) -> None:
 
 def test_a_place_outside_of_the_file_is_damage(ledger: TokenLedger) -> None:
     (place,) = ledger.append(NAMES[:1], [tokens(3)])
+    beyond = TokenPlace(place.start, place.tokens + 1)
     with pytest.raises(StoreCorrupt, match="no record"):
-        ledger.read([place])  # not acknowledged
-    assert ledger.damaged([(NAMES[0], place)]) == {NAMES[0]}
+        ledger.read([beyond])
+    assert ledger.damaged([(NAMES[0], beyond)]) == {NAMES[0]}
+
+
+def test_what_a_transaction_has_noted_is_read_before_the_ledger_counts_it(ledger: TokenLedger) -> None:
+    """Another thread reads what the database has committed a moment before ``acknowledge`` is called."""
+    ledger.acknowledge(ledger.append(NAMES[:1], [tokens(3, 7)]))
+    places = ledger.append(NAMES[1:2], [tokens(2, 8)])
+    assert np.array_equal(ledger.read(places), tokens(2, 8))
+    assert not ledger.damaged([(NAMES[1], places[0])])
+
+
+def test_a_ledger_that_grows_while_it_is_mapped_is_read(ledger: TokenLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The thread that embeds notes further records between two steps of one that reads."""
+    places = ledger.append(NAMES[:1], [tokens(3, 7)])
+    ledger.acknowledge(places)
+    mapped = mmap.mmap
+
+    def grows_meanwhile(*arguments: Any, **named: Any) -> mmap.mmap:
+        view = mapped(*arguments, **named)
+        ledger.acknowledge(ledger.append(NAMES[1:2], [tokens(2, 8)]))
+        return view
+
+    monkeypatch.setattr("appliance.store.token_vectors.mmap.mmap", grows_meanwhile)
+    assert np.array_equal(ledger.read(places), tokens(3, 7))
 
 
 def test_another_file_in_its_place_is_refused(tmp_path: Path) -> None:
