@@ -13,10 +13,24 @@ from appliance.store.messages import message_id
 
 @dataclass(frozen=True, slots=True)
 class DiverseSelection:
-    """The rows of the selected candidates, best first, and why other rows were left out."""
+    """The selected candidates.
+
+    Attributes:
+        rows: Their rows, best first.
+        better_variants: For each row that was left out, that of a better variant; None if its session has
+            ``per_session`` better hits.
+        per_session: The most hits of one session; None for no limit.
+    """
 
     rows: list[int]
-    left_out: Mapping[int, str]
+    better_variants: Mapping[int, int | None]
+    per_session: int | None
+
+    def why_left_out(self, candidates: Candidates, row: int) -> str:
+        """Why a row was left out, in a sentence."""
+        if (better := self.better_variants[row]) is not None:
+            return f"It says the same as {message_id(int(candidates.messages[better]))}."
+        return f"Its session has {self.per_session} better {'hit' if self.per_session == 1 else 'hits'} already."
 
 
 def diversify(
@@ -31,7 +45,7 @@ def diversify(
         folds: Whether variants of a better message are folded under it.
     """
     rows: list[int] = []
-    left_out: dict[int, str] = {}
+    better_variants: dict[int, int | None] = {}
     best: dict[tuple[int, str | None], int] = {}
     sessions: defaultdict[int, int] = defaultdict(int)
     keys, session_keys = candidates.messages.tolist(), candidates.sessions.tolist()
@@ -39,11 +53,11 @@ def diversify(
         # The same words by two people are two statements.
         group = (candidates.duplicate_groups.get(keys[row], keys[row]), candidates.authors[row])
         if folds and group in best:
-            left_out[row] = f"It says the same as {message_id(keys[best[group]])}."
+            better_variants[row] = best[group]
         elif per_session is not None and sessions[session_keys[row]] >= per_session:
-            left_out[row] = f"Its session has {per_session} better {'hit' if per_session == 1 else 'hits'} already."
+            better_variants[row] = None
         else:
             best.setdefault(group, row)
             sessions[session_keys[row]] += 1
             rows.append(row)
-    return DiverseSelection(rows, left_out)
+    return DiverseSelection(rows, better_variants, per_session)

@@ -53,8 +53,8 @@ def why_not(found: RankedSearch, page: Page, reference: str) -> WhyNot:
     why = reasons(found, [Listed(row.id, position)])[row.id]
     scores = found.confidence.scores
     score = float(scores[position])
-    if position in found.selection.left_out:
-        return WhyNot(id, "left out", found.selection.left_out[position], rank, score, why)
+    if position in found.selection.better_variants:
+        return WhyNot(id, "left out", found.selection.why_left_out(candidates, position), rank, score, why)
     hit, shown = found.selection.rows.index(position) + 1, page.offset + page.limit
     best = float(scores[found.selection.rows].max())
     if page.min_score is None and not found.confidence.found:

@@ -26,7 +26,9 @@ def without_placeholders(resources: SearchResources, parsed: ParsedQuery, candid
     """The candidates without placeholders that the query does not ask for."""
     if parsed.query.filters.has:
         return candidates
-    unwanted = set(_unwanted(resources.db, parsed, candidates.messages.tolist())) - candidates.quote_matches
+    # A chunk that ends further on is of a longer text.
+    short = candidates.messages[candidates.spans[:, 1] <= placeholders.MAX_CHARACTERS].tolist()
+    unwanted = set(_unwanted(resources.db, parsed, short)) - candidates.quote_matches
     if not unwanted:
         return candidates
     return candidates.select(np.flatnonzero(~np.isin(candidates.messages, sorted(unwanted))))

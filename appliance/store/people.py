@@ -16,7 +16,7 @@ import msgspec
 
 from appliance.store import identities
 from appliance.store.lexical import fold, fold_marks, has_as_words
-from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, to_json
+from appliance.store.sql import JSON_KEYS_SQL, fetch_in_one_step, has_row, json_keys, to_json
 from appliance.store.visibility import NOT_EXPIRED
 from appliance.timestamps import now
 from appliance.types import Identity, Scope
@@ -191,25 +191,33 @@ def aliases(db: sqlite3.Connection, scope: Scope, uses: Collection[tuple[int, st
     if not uses:
         return {}
     wanted = set(uses)
-    rows = db.execute(
-        # In this order: from the sessions, not from all people.
-        "SELECT a.session_id, a.author, p.id, p.name FROM json_each(?) j"
-        " CROSS JOIN session_author a ON a.session_id = j.value CROSS JOIN person p ON p.id = a.person_id"
-        " WHERE p.user_id = ? AND p.namespace = ?",
-        (json_keys({session for session, _ in wanted}), scope.user_id, scope.namespace),
-    ).fetchall()
-    found = [(session, author, key, name) for session, author, key, name in rows if (session, author) in wanted]
-    names: dict[int, set[str]] = {key: {name} for _, _, key, name in found}
-    for key, value in db.execute(
-        f"SELECT person_id, value FROM person_identity WHERE person_id IN {JSON_KEYS_SQL}"
-        " AND kind IN ('name', 'handle')",
-        (json_keys(names),),
+    sessions = json_keys({session for session, _ in wanted})
+    # Most people have one name: the authors of some hundred sessions are read only if one of them has more.
+    names: dict[int, set[str]] = {}
+    for key, name, value in fetch_in_one_step(
+        db,
+        "SELECT p.id, CAST(p.name AS TEXT), CAST(i.value AS TEXT)"
+        " FROM (SELECT DISTINCT a.person_id AS id FROM json_each(?) j"
+        " CROSS JOIN session_author a ON a.session_id = j.value) one CROSS JOIN person p ON p.id = one.id"
+        " CROSS JOIN person_identity i ON i.person_id = p.id"
+        " WHERE p.user_id = ? AND p.namespace = ? AND i.kind IN ('name', 'handle') AND i.value <> p.name",
+        (sessions, scope.user_id, scope.namespace),
+        columns=3,
     ):
-        names[key].add(value)
+        names.setdefault(key, {name}).add(value)
+    if not names:
+        return {}
+    found = fetch_in_one_step(
+        db,
+        "SELECT a.session_id, CAST(a.author AS TEXT), CAST(a.person_id AS INTEGER) FROM json_each(?) j"
+        " CROSS JOIN session_author a ON a.session_id = j.value",
+        (sessions,),
+        columns=3,
+    )
     return {
         (session, author): " ".join(sorted(names[key] - {author}))
-        for session, author, key, _ in found
-        if len(names[key]) > 1
+        for session, author, key in found
+        if key in names and (session, author) in wanted
     }
 
 

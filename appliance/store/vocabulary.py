@@ -120,6 +120,8 @@ def _forms(word: str) -> set[str]:
 
 
 def _without_accents(word: str) -> str:
+    if word.isascii():
+        return word
     return "".join(letter for letter in unicodedata.normalize("NFKD", word) if not unicodedata.combining(letter))
 
 

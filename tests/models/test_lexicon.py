@@ -7,7 +7,9 @@ import pytest
 
 import appliance_models
 from appliance_models import lexicon as module
+from appliance_models.lexicon import Lexicon
 from appliance_models.wordpieces import encode_ids
+from tests.waits import spent
 
 LEXICON = appliance_models.load_lexicon()
 TOKENIZER = appliance_models.load().tokenizer
@@ -19,6 +21,19 @@ TOKENIZER = appliance_models.load().tokenizer
 def test_pieces_are_those_of_the_tokenizer(text: str) -> None:
     (pieces,) = LEXICON.pieces([text])
     assert pieces == encode_ids(TOKENIZER, [text])[0][1:-1]
+
+
+def test_a_lookup_does_not_go_through_the_cached_words() -> None:
+    lexicon = Lexicon(TOKENIZER, np.zeros((30_522, 64), np.int8))
+
+    def look_up() -> None:
+        for _ in range(20):
+            lexicon.pieces(["when did we talk about the garden"])
+
+    look_up()
+    few = min(spent(look_up) for _ in range(5))
+    lexicon._piece_cache.update((f"{number}", (1,)) for number in range(50_000))
+    assert min(spent(look_up) for _ in range(5)) < 20 * few + 0.001  # by going through them, 200 times
 
 
 def test_a_run_without_spaces_counts_by_its_beginning() -> None:
