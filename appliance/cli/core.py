@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from appliance.cli import options, output
-from appliance.cli.editor import edit_text
+from appliance.cli.editor import edited
 from appliance.cli.options import argument, flag, option
 from appliance.errors import UsageError
 
@@ -160,14 +160,15 @@ def edit(
         known = blocks.get(label.strip().casefold())
     # The memory is not kept open for as long as somebody writes.
     before = known.value if known else ""
-    value = edit_text(before + ("\n" if before else "")).removesuffix("\n")
-    if value == before:
-        output.say("Nothing was changed.")
-        return
-    with options.open_or_create(home, "core edit") as memory:
-        block = memory.core.set(
-            label, value, revision=known.revision if known else 0, user_id=user, namespace=namespace
-        )
+    with edited(before + ("\n" if before else "")) as saved:
+        value = saved.removesuffix("\n")
+        if value == before:
+            output.say("Nothing was changed.")
+            return
+        with options.open_or_create(home, "core edit") as memory:
+            block = memory.core.set(
+                label, value, revision=known.revision if known else 0, user_id=user, namespace=namespace
+            )
     _report(block, "written", json=False)
 
 

@@ -78,6 +78,7 @@ def list_facts(
         found = memory.facts.list(user, kind=cast("FactKind", kind), state=cast("FactState", state), as_of=as_of)
         conflict_count = len(memory.facts.review(user)) if state != "review" else 0
         pending = memory.facts.pending()
+        unknown = not found and memory.people.me(user) is None and bool(memory.people.list(user).people)
         user = memory.settings.user if user is None else user
     if json:
         output.print_json({"facts": found, "pending": pending})
@@ -87,6 +88,10 @@ def list_facts(
         output.say(f"{output.plural(len(found), 'fact')}. See the evidence with 'appliance facts show ID'.")
     else:
         output.say(f"No {'matching ' if kind or state or as_of else ''}facts about user '{user}'.")
+        if unknown:
+            output.say(
+                "The exports don't say who you are, so what you wrote is not read for facts: 'appliance people me'."
+            )
     if conflict_count:
         output.say(f"{output.plural(conflict_count, 'conflicting fact')} to review: 'appliance facts review'.")
     _say_pending(pending)

@@ -123,5 +123,5 @@ def _token_document(record: IssuedToken) -> dict[str, object]:
 
 def _scope_text(record: IssuedToken) -> str:
     where = f" in {record.namespace}" if record.namespace else ""
-    others = ", and in chats that of each user whom a header names," if record.any_user else ""
-    return f"the memory of {record.user_id}{others}{where}{' (read-only)' if record.read_only else ''}"
+    others = "; in chats, that of the user whom a header names" if record.any_user else ""
+    return f"the memory of {record.user_id}{where}{' (read-only)' if record.read_only else ''}{others}"

@@ -13,7 +13,7 @@ from typing import Literal
 TraceRole = Literal["heading", "error", "detail", "frame"]
 
 ERROR_WEIGHT, OUTER_ERROR_WEIGHT = 100.0, 50.0
-"""The weight of a trace's root error, and of an error around it: both before all else that a text says."""
+"""The weight of a trace's root error, and of an error around it: both come before the rest of the text."""
 
 DETAIL_WEIGHT = 10.0
 """The weight of the lines of an error's message after the first."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,6 +34,8 @@ _MAX_LINE_BYTES = 64 << 20
 _EXCERPT_CHARACTERS = 40
 # A log's first lines show what it is; the others are alike.
 _PREVIEW_LINES = 40
+
+_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[^u])", re.DOTALL)
 
 _SURROGATE_NOTE = "half characters (lone surrogates) were replaced by U+FFFD"
 
@@ -302,8 +305,17 @@ def preview(head: str) -> tuple[Any, ...]:
     data = text.encode("utf-8", "replace")
     value = _decode_plain(data)
     if value is DAMAGED or _too_deep(data, value, MAX_DEPTH):
-        value = salvage(head)
+        value = salvage(_with_its_last_text(head))
     return tuple(value) if isinstance(value, list) else (value, *logged)
+
+
+def _with_its_last_text(head: str) -> str:
+    """The beginning of a document, with the text closed in which it ends: its first message may be longer."""
+    plain = _ESCAPE.sub("", head)
+    if plain.count('"') % 2 == 0:
+        return head
+    _, cut_escape, rest = plain[plain.rfind('"') :].rpartition("\\")
+    return head[: len(head) - len(cut_escape + rest) if cut_escape else None] + '"'
 
 
 def error_text(error: Exception) -> str:

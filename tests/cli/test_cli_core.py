@@ -101,3 +101,22 @@ def test_a_block_says_what_is_forgotten_and_is_forgotten_itself(run: Run, home: 
     assert run("forget", "core:person", "--yes").exit_code == 0
     assert "Core memory is empty" in run("core").stderr
     assert document(run("forget", "--receipts", "--json"))["receipts"][0]["blocks"] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "written", ["file.write_text('words ' * 9_000, 'utf-8')", "file.write_bytes(b'words ' * 9_000 + b'\\xff')"]
+)
+def test_what_was_written_and_can_t_be_stored_is_kept(
+    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    run("core", "set", "person", "Has a cat.")
+    monkeypatch.setattr(core, "_has_terminal", lambda: True)
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", editor(tmp_path / "long.py", written))
+    failed = run("core", "edit", "person")
+    assert failed.exit_code == 2
+    (kept,) = (Path(word.removesuffix(".")) for word in failed.stderr.split() if word.endswith(".txt."))
+    assert b"words words" in kept.read_bytes()
+    kept.unlink()
+    assert run("core", "show", "person").stdout == "Has a cat.\n"

@@ -98,3 +98,9 @@ def test_nothing_known_is_told(run: Run, home: Path) -> None:
         result = run(*arguments)
         assert (result.exit_code, result.stdout) == (0, "")
         assert "No facts about user 'me'." in result.stderr
+
+
+def test_who_is_unknown_has_no_facts_and_is_told_why(run: Run, tmp_path: Path) -> None:
+    run("ingest", write(tmp_path / "a.jsonl", [line("a", 1, "I live in Berlin.", author="Nina")]), "--no-wait")
+    assert "don't say who you are" in run("facts").stderr
+    assert "don't say who you are" not in run("facts", "--user", "ana").stderr

@@ -23,8 +23,9 @@ IN_MEMORY = ("ignore:Payload indexes have no effect:UserWarning", "ignore:Local 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = str(Path(__file__).parent)
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path.parent) == here:
             for ignored in IN_MEMORY:
                 item.add_marker(pytest.mark.filterwarnings(ignored))
 

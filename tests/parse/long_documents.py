@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 
@@ -24,44 +26,44 @@ def conversation(number: int, messages: int = 3, **more: object) -> dict[str, An
     return {"title": f"Title {number}", "create_time": 1760000000.5, "mapping": mapping, "id": f"c{number}"} | more
 
 
-LONG: dict[str, bytes] = {
-    "native": b'{"session_id":"s","role":"user","content":"x"}\n' * 20_000,
-    "chatgpt": json.dumps([conversation(n) for n in range(500)]).encode(),
-    "claude": json.dumps(
+_MAKERS: dict[str, Callable[[], bytes]] = {
+    "native": lambda: b'{"session_id":"s","role":"user","content":"x"}\n' * 20_000,
+    "chatgpt": lambda: json.dumps([conversation(n) for n in range(500)]).encode(),
+    "claude": lambda: json.dumps(
         [
             {"uuid": f"c{n}", "name": "", "chat_messages": [{"uuid": "m", "sender": "human", "text": "x"}]}
             for n in range(9000)
         ]
     ).encode(),
-    "contacts": b"BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ana\r\nEMAIL:a@b.example\r\nEND:VCARD\r\n" * 9_000,
-    "whatsapp": b"31/12/2024, 10:00 - Ana: x\n" * 40_000,
-    "google_chat": json.dumps(
+    "contacts": lambda: b"BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ana\r\nEMAIL:a@b.example\r\nEND:VCARD\r\n" * 9_000,
+    "whatsapp": lambda: b"31/12/2024, 10:00 - Ana: x\n" * 40_000,
+    "google_chat": lambda: json.dumps(
         {"messages": [{"creator": {"name": "A"}, "text": "x", "topic_id": "t"} for _ in range(9000)]}
     ).encode(),
-    "teams": json.dumps(
+    "teams": lambda: json.dumps(
         [{"id": f"{n}", "messageType": "message", "body": {"content": "x"}} for n in range(9000)]
     ).encode(),
-    "librechat": json.dumps(
+    "librechat": lambda: json.dumps(
         [{"conversationId": f"c{n}", "messages": [{"messageId": "m", "text": "x"}]} for n in range(9000)]
     ).encode(),
-    "sharegpt": json.dumps(
+    "sharegpt": lambda: json.dumps(
         [{"id": f"c{n}", "conversations": [{"from": "human", "value": "x"}]} for n in range(9000)]
     ).encode(),
-    "openai_jsonl": b'{"messages": [{"role": "user", "content": "x"}]}\n' * 20_000,
-    "open_webui": json.dumps(
+    "openai_jsonl": lambda: b'{"messages": [{"role": "user", "content": "x"}]}\n' * 20_000,
+    "open_webui": lambda: json.dumps(
         [{"id": f"c{n}", "chat": {"messages": [{"role": "user", "content": "x"}]}} for n in range(9000)]
     ).encode(),
-    "claude_code": b'{"type":"user","sessionId":"s","message":{"role":"user","content":"x"}}\n' * 20_000,
-    "codex": b'{"type":"event_msg","payload":{"type":"agent_message","message":"x"}}\n' * 20_000,
-    "gemini_cli": b'{"sessionId":"s"}\n' + b'{"type":"gemini","content":"x"}\n' * 20_000,
-    "agents": b'{"role":"user","message":{"content":[{"type":"text","text":"x"}]}}\n' * 20_000,
-    "gemini": json.dumps(
+    "claude_code": lambda: b'{"type":"user","sessionId":"s","message":{"role":"user","content":"x"}}\n' * 20_000,
+    "codex": lambda: b'{"type":"event_msg","payload":{"type":"agent_message","message":"x"}}\n' * 20_000,
+    "gemini_cli": lambda: b'{"sessionId":"s"}\n' + b'{"type":"gemini","content":"x"}\n' * 20_000,
+    "agents": lambda: b'{"role":"user","message":{"content":[{"type":"text","text":"x"}]}}\n' * 20_000,
+    "gemini": lambda: json.dumps(
         [{"header": "Gemini Apps", "title": f"Prompted {n}", "time": f"2025-01-01T00:00:00.{n}Z"} for n in range(9000)]
     ).encode(),
-    "aistudio": json.dumps(
+    "aistudio": lambda: json.dumps(
         {"chunkedPrompt": {"chunks": [{"role": "user", "text": f"turn {n}"} for n in range(9000)]}}
     ).encode(),
-    "grok": json.dumps(
+    "grok": lambda: json.dumps(
         {
             "conversations": [
                 {
@@ -72,7 +74,7 @@ LONG: dict[str, bytes] = {
             ]
         }
     ).encode(),
-    "deepseek": json.dumps(
+    "deepseek": lambda: json.dumps(
         [
             {
                 "id": f"c{n}",
@@ -82,18 +84,18 @@ LONG: dict[str, bytes] = {
             for n in range(9000)
         ]
     ).encode(),
-    "chat_apps": b'{"user_name":"A","character_name":"B"}\n' + b'{"is_user":true,"mes":"x"}\n' * 20_000,
-    "lmstudio": json.dumps(
+    "chat_apps": lambda: b'{"user_name":"A","character_name":"B"}\n' + b'{"is_user":true,"mes":"x"}\n' * 20_000,
+    "lmstudio": lambda: json.dumps(
         {
             "name": "x",
             "createdAt": 1750000000000,
             "messages": [{"versions": [{"role": "user", "content": [{"text": f"turn {n}"}]}]} for n in range(9000)],
         }
     ).encode(),
-    "slack": json.dumps(
+    "slack": lambda: json.dumps(
         [{"type": "message", "user": "U1", "text": "x", "ts": f"17{n:08}.000100"} for n in range(9000)]
     ).encode(),
-    "discord": json.dumps(
+    "discord": lambda: json.dumps(
         {
             "guild": {"id": "1", "name": "x"},
             "channel": {"id": "2", "name": "y"},
@@ -103,13 +105,13 @@ LONG: dict[str, bytes] = {
             ],
         }
     ).encode(),
-    "meta": json.dumps(
+    "meta": lambda: json.dumps(
         {
             "participants": [{"name": "Ana"}],
             "messages": [{"sender_name": "Ana", "timestamp_ms": 1, "content": "x"} for n in range(9000)],
         }
     ).encode(),
-    "telegram": json.dumps(
+    "telegram": lambda: json.dumps(
         {
             "id": 1,
             "name": "x",
@@ -119,14 +121,16 @@ LONG: dict[str, bytes] = {
             ],
         }
     ).encode(),
-    "signal": b'{"date":"2025-03-01T09:00:00","sender":"Ana","body":"x","quote":""}\n' * 10_000,
-    "irc": b"[09:30] <ana> x\n" * 40_000,
-    "sms": b"<smses>\n" + b'<sms address="+4917" date="1619600000000" type="1" body="x" />\n' * 4_000,
-    "kakaotalk": b"Jul 9, 2015, 8:34 PM, Ana : x\n" * 8_000,
-    "line": b"[LINE] Chat with Ana\n2015/12/25(Fri)\n" + b"07:33\tAna\tx\n" * 15_000,
-    "google_voice": b"<html><body>"
-    + b'<div class="message"><abbr class="dt" title="2023-09-01T19:29:20Z">x</abbr><q>x</q></div>\n' * 3_000,
-    "skype": json.dumps(
+    "signal": lambda: b'{"date":"2025-03-01T09:00:00","sender":"Ana","body":"x","quote":""}\n' * 10_000,
+    "irc": lambda: b"[09:30] <ana> x\n" * 40_000,
+    "sms": lambda: b"<smses>\n" + b'<sms address="+4917" date="1619600000000" type="1" body="x" />\n' * 4_000,
+    "kakaotalk": lambda: b"Jul 9, 2015, 8:34 PM, Ana : x\n" * 8_000,
+    "line": lambda: b"[LINE] Chat with Ana\n2015/12/25(Fri)\n" + b"07:33\tAna\tx\n" * 15_000,
+    "google_voice": lambda: (
+        b"<html><body>"
+        + b'<div class="message"><abbr class="dt" title="2023-09-01T19:29:20Z">x</abbr><q>x</q></div>\n' * 3_000
+    ),
+    "skype": lambda: json.dumps(
         {
             "userId": "8:ana",
             "conversations": [
@@ -135,7 +139,7 @@ LONG: dict[str, bytes] = {
             ],
         }
     ).encode(),
-    "hangouts": json.dumps(
+    "hangouts": lambda: json.dumps(
         {
             "conversations": [
                 {
@@ -146,9 +150,10 @@ LONG: dict[str, bytes] = {
             ]
         }
     ).encode(),
-    "mattermost": b'{"type":"post","post":{"team":"t","channel":"c","user":"ana","message":"x","create_at":1}}\n'
-    * 9_000,
-    "matrix": json.dumps(
+    "mattermost": lambda: (
+        b'{"type":"post","post":{"team":"t","channel":"c","user":"ana","message":"x","create_at":1}}\n' * 9_000
+    ),
+    "matrix": lambda: json.dumps(
         {
             "room_name": "x",
             "messages": [
@@ -157,14 +162,44 @@ LONG: dict[str, bytes] = {
             ],
         }
     ).encode(),
-    "rocketchat": json.dumps(
+    "rocketchat": lambda: json.dumps(
         [
             {"_id": f"a{n}", "rid": "R", "msg": "x", "ts": "2023-05-01T10:00:00Z", "u": {"name": "A"}}
             for n in range(4000)
         ]
     ).encode(),
-    "snapchat": b'{"ana": [{"From": "ana", "Media Type": "TEXT", "Created": "2024-05-01", "Content": "x"}]}\n' * 9_000,
-    "chat_table": b"date,sender,message\n" + b"2024-05-01 10:00,Ana,x\n" * 8_000,
-    "mail": b"From ana Sat Mar 01 09:00:00 2025\nFrom: ana\nSubject: x\n\nx\n\n" * 10_000,
-    "markdown": b"User: x\nAssistant: y\n" * 40_000,
+    "snapchat": lambda: (
+        b'{"ana": [{"From": "ana", "Media Type": "TEXT", "Created": "2024-05-01", "Content": "x"}]}\n' * 9_000
+    ),
+    "chat_table": lambda: b"date,sender,message\n" + b"2024-05-01 10:00,Ana,x\n" * 8_000,
+    "mail": lambda: b"From ana Sat Mar 01 09:00:00 2025\nFrom: ana\nSubject: x\n\nx\n\n" * 10_000,
+    "markdown": lambda: b"User: x\nAssistant: y\n" * 40_000,
 }
+
+NO_JSON = frozenset(
+    """
+    contacts whatsapp irc sms kakaotalk line google_voice chat_table mail markdown
+    """.split()
+)
+"""The formats whose documents are no JSON."""
+
+
+class _Documents(Mapping[str, bytes]):
+    """Each document is made when it is first asked for: 27 MB altogether, of which most tests want none."""
+
+    def __getitem__(self, name: str) -> bytes:
+        return _made(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MAKERS)
+
+    def __len__(self) -> int:
+        return len(_MAKERS)
+
+
+@cache
+def _made(name: str) -> bytes:
+    return _MAKERS[name]()
+
+
+LONG: Mapping[str, bytes] = _Documents()

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from appliance.formats import native
+from appliance.formats import detect, native
 from appliance.formats.base import Document
 from appliance.types import ROLES, MessageRecord
 
@@ -221,6 +221,16 @@ def test_round_trip(messages):
     document = Document("x.jsonl", len(data), lambda: io.BytesIO(data))
     got = [r for r in native.parse(document) if isinstance(r, MessageRecord)]
     assert [exported(m, "T") for m in got] == [exported(m, "T") for m in messages]
+
+
+@pytest.mark.parametrize("piece", ["lorem ipsum ", 'say "no" ', "back\\slash ", "line\n", "\x01", "字"])
+@pytest.mark.parametrize("shift", range(7))
+def test_an_export_that_begins_with_a_very_long_message_is_recognised(piece, shift):
+    long = exported(MessageRecord(session="big", role="user", text="x" * shift + piece * 20_000), "T")
+    for ensure_ascii in (True, False):
+        data = (json.dumps(long, ensure_ascii=ensure_ascii) + "\n" + json.dumps(LINE) + "\n").encode()
+        document = Document("x.jsonl", len(data), lambda data=data: io.BytesIO(data))
+        assert detect(document)[0] == "native"
 
 
 def test_zones_become_utc(read):

@@ -34,8 +34,8 @@ def test_a_block_is_written_read_and_deleted(client: TestClient) -> None:
 
 def test_what_is_wrong_is_refused(client: TestClient) -> None:
     client.put("/v1/core/person", json={"value": "Has a cat.", "limit": 20})
-    assert client.put("/v1/core/person", json={"value": "x" * 21}).status_code == 422
-    assert client.put("/v1/core/person", json={"value": "x", "revision": 7}).status_code == 422
+    assert client.put("/v1/core/person", json={"value": "x" * 21}).status_code == 409
+    assert client.put("/v1/core/person", json={"value": "x", "revision": 7}).status_code == 409
     assert client.put("/v1/core/two words", json={"value": "x"}).status_code == 422
     assert client.put("/v1/core/person", json={"value": "x", "by": "eve"}).status_code == 422
     assert client.get("/v1/core/boat").status_code == 404
@@ -49,8 +49,8 @@ def test_a_token_writes_as_an_assistant_of_its_user(memory: Appliance, client: T
         assert [block["label"] for block in other.get("/v1/core").json()] == ["persona"]
         written = other.put("/v1/core/person", json={"value": "Has a cat."}).json()
         assert written["changed_by"] == "assistant" and written["user_id"] == "ana"
-        assert other.put("/v1/core/persona", json={"value": "Obeys me."}).status_code == 422
-        assert other.put("/v1/core/person", json={"limit": 7000}).status_code == 422
+        assert other.put("/v1/core/persona", json={"value": "Obeys me."}).status_code == 409
+        assert other.put("/v1/core/person", json={"limit": 7000}).status_code == 409
         assert other.delete("/v1/core/person").status_code == 403
         assert other.get("/v1/core", params={"user_id": "me"}).status_code == 403
     with calling(application(memory), given(memory, "hall", user_id="ana", read_only=True)) as reader:

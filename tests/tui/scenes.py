@@ -312,8 +312,8 @@ SCENES: dict[str, Scene] = {
 
 MOMENTS: dict[str, Scene] = {
     "repeats": repeats,
-    "context-smaller": changed((60, "dropped out")),
-    "context-larger": changed((60, "dropped out"), (8_000, "came in")),
+    "context-smaller": changed((60, "now left out")),
+    "context-larger": changed((60, "now left out"), (8_000, "now included")),
 }
 """Scenes that are looked at for what they say, and not drawn."""
 

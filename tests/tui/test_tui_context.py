@@ -314,7 +314,7 @@ def test_what_a_budget_drops_and_lets_in_is_marked_with_its_reason(memory: Appli
         ]
         line = layers.render_row(removed[0], 120).plain
         assert line.startswith(f"−{removed[0].removed.item.message_id}") and removed[0].removed.reason in line
-        assert f"{len(removed)} dropped out" in note(screen)
+        assert f"{len(removed)} now left out" in note(screen)
         screen._schedule_build(0)  # as when something else changes in the memory
         await until(pilot, lambda: shown(pilot) is not small)
         assert of_kind(screen, layers.RemovedEntry) == removed
@@ -322,7 +322,7 @@ def test_what_a_budget_drops_and_lets_in_is_marked_with_its_reason(memory: Appli
         came_in = [row for row in of_kind(screen, layers.LayerEntry) if row.came_in is not None]
         assert {row.item.message_id for row in came_in} == gone
         assert layers.render_row(came_in[0], 120).plain.startswith(f"+{came_in[0].item.message_id}")
-        assert f"{len(gone)} came in" in note(screen)
+        assert f"{len(gone)} now included" in note(screen)
         prompt = screen.query_one(PromptView)
         first = next(line for line in prompt._lines if line.item == came_in[0].item.message_id and line.is_first)
         assert prompt._content(first, 80, False).plain.startswith("+ ")
@@ -343,7 +343,7 @@ def test_the_marks_of_a_change_go_by_themselves(
         await say(pilot, "gardens roses")
         await with_budget(pilot, screen, 500)
         await until(pilot, lambda: any(seen) and not seen[-1])
-        assert not of_kind(screen, layers.RemovedEntry) and "dropped out" not in note(screen)
+        assert not of_kind(screen, layers.RemovedEntry) and "now left out" not in note(screen)
 
     run(memory, body)
 
@@ -493,7 +493,7 @@ def test_items_that_dropped_out_are_named_in_their_place() -> None:
         ("a", "no room", ""), ("c", "no room", "b"), ("d", GONE_REASON, "b"),
     ]  # fmt: skip
     assert change.added == {("retrieved", "x"): "far weaker"}
-    assert change.text == "3 dropped out, 1 came in"
+    assert change.text == "3 now left out, 1 now included"
     assert not compare_contexts(context("ab", {}), context("ab", {"c": "no room"}))
 
 

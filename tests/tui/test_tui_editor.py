@@ -69,6 +69,10 @@ def test_a_conversation_opens_at_the_current_message(
             await pilot.pause()
             assert not suspended and any("x exports" in note.message for note in app._notifications)
             monkeypatch.setattr(type(app._driver), "can_suspend", True)
+            await pilot.press("e")  # the first press says what the next one does, and how to come back
+            said = "The same key again opens vi; type :q! there to come back."
+            await until(pilot, lambda: any(said in note.message for note in app._notifications))
+            assert not suspended
             await pilot.press("e")
             await until(pilot, lambda: suspended == ["began", "ended"])
             await pilot.press("escape", "escape")
@@ -131,6 +135,8 @@ def test_the_terminal_is_the_editor_s_until_it_ends(built: Path, home: Path, tmp
         terminal.until("The ledger")
         terminal.until("Rename")  # a conversation is selected
         start = len(terminal.sent)
+        terminal.type("e")
+        terminal.until("again opens editor", start)
         terminal.type("e")
         terminal.until("# The ledger", start)
         assert len(list(tmp_path.glob(f"{editor.PREFIX}*"))) == 1

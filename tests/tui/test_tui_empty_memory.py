@@ -55,7 +55,7 @@ def test_enter_asks_for_a_path(home: Path) -> None:
         async with shown(home, (80, 24)) as (app, pilot):
             await until(pilot, lambda: welcome(app).display and "F5 and a" in words(app))
             await until(pilot, lambda: "⏎ Import" in words(app))
-            assert "esc List" not in words(app)
+            assert "esc Leave" not in words(app)
             await pilot.press("enter")
             await until(pilot, lambda: getattr(app.screen, "PLACE", "") == "offer")
 

@@ -9,7 +9,8 @@ from scenes import words
 from screens import fill, run, shown, type_in, until
 
 from appliance.requests.typed_filters import SearchFilters
-from appliance_tui.filters import filter_note, parse_filter
+from appliance_tui.filters import filter_note, matches_words, parse_filter
+from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import SearchInput
 
@@ -70,5 +71,49 @@ def test_a_name_in_quotation_marks_becomes_one_filter_as_it_is_typed(home: Path,
             assert app.query_one(SearchInput).value == 'with:"Ana Lima'
             await pilot.press("enter")
             await until(pilot, lambda: app.screen.search_filters.participants == ("Ana Lima",))  # type: ignore[attr-defined]
+
+    run(body)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"), [("2024-04", True), ("9 March 2024", True), ("2024-13", False), ("May", False)]
+)
+def test_a_date_alone_offers_since_until_and_on(typed: str, offered: bool) -> None:
+    names = [option.name for option in parse_filter(typed) if option.value == typed]
+    assert names == (["since", "until", "on"] if offered else [])
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"), [("per", "author"), ("from", "author"), ("app", "source"), ("label", "tag")]
+)
+def test_other_words_for_a_filter_find_it(typed: str, name: str) -> None:
+    options = [PickerOption("author", "p1", text="Ana"), PickerOption("source", "slack"), PickerOption("tag", "trip")]
+    assert [option.name for option in options if matches_words(option, typed)] == [name]
+
+
+def test_the_active_filters_come_first_and_enter_drops_one(home: Path, tmp_path: Path) -> None:
+    home = fill(home, tmp_path)
+
+    async def body() -> None:
+        async with shown(home, (100, 24)) as (app, pilot):
+            await type_in(pilot, "walnuts role:user since:2025-04 ")
+            await until(pilot, lambda: app.query_one(HitList).hits)
+            assert "f drops one" in words(app)  # the chips say how
+            await pilot.press("escape", "f")
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
+            options = app.screen._shown_options  # type: ignore[attr-defined]
+            assert [(one.name, one.value) for one in options[:2]] == [("role", "user"), ("since", "2025-04")]
+            assert "active; enter drops it" in words(app)
+            await pilot.press("enter")
+            await until(pilot, lambda: not isinstance(app.screen, PickerScreen))
+            assert app.screen.search_filters == SearchFilters(since="2025-04")  # type: ignore[attr-defined]
+            await pilot.press("f")
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
+            await type_in(pilot, "2025-04")
+            await pilot.press("down", "down", "enter")  # on
+            await until(pilot, lambda: not isinstance(app.screen, PickerScreen))
+            assert app.screen.search_filters == SearchFilters(since="2025-04", until="2025-04")  # type: ignore[attr-defined]
+            app.screen.search_filters = SearchFilters(since="2031")  # type: ignore[attr-defined]
+            await until(pilot, lambda: "Filters: since:2031\nX clears them" in app.query_one(HitList)._reason.plain)
 
     run(body)

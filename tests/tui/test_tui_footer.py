@@ -73,12 +73,12 @@ def test_the_footer_shows_what_works_now(filled: Path) -> None:
             await type_in(pilot, "ferry")
             await until(pilot, lambda: app.query_one(HitList).hits)
             await settled(app, pilot)
-            assert footer(app).split()[:4] == ["⏎", "Open", "esc", "List"]
+            assert footer(app).split()[:4] == ["⏎", "Open", "esc", "Leave"]
             assert "Why" not in footer(app)  # a letter would be typed
             assert "f10 Help" in footer(app) and "Forget" not in footer(app)
             await pilot.press("escape")
             await settled(app, pilot)
-            assert {"w Why", "p Pin", "/ Search", "? Help"} <= {
+            assert {"w Why", "p Pin", "/ Search", "f10 Help"} <= {
                 part.content.plain.strip() for part in app.screen.query_one(KeyFooter).parts
             }
             await pilot.press("p")
@@ -184,7 +184,7 @@ def test_the_bar_and_the_footer_name_keys_that_nothing_else_shows(filled: Path) 
     async def body() -> None:
         async with shown(filled, (80, 24)) as (app, pilot):
             bar = app.screen.query_one(ScreenBar)
-            assert "".join(part.content.plain for part in bar.parts).startswith(" F1–F7 Recall")
+            assert "".join(part.content.plain for part in bar.parts).startswith(" F1Recall F2Conversations")
             await settled(app, pilot)
             assert "Forget" not in footer(app)  # nothing is listed that d would forget
             await GETS_THERE["recall"](app, pilot)

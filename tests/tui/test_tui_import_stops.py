@@ -120,7 +120,7 @@ def test_a_stopped_import_is_partly_read_and_retry_imports_the_rest(home: Path, 
                 await until(pilot, lambda: app.import_queue.current is not None and app.import_queue.current.total)
                 await pilot.press("x")
                 go_on.set()
-                await until(pilot, lambda: app.import_queue.outcomes)
+                await until(pilot, lambda: app.import_queue.outcomes and "many" in listed(app))
             states = {name: state for name, (state, _) in listed(app).items()}
             assert states.pop("many") == "partial" and states.pop("talk.jsonl") == "skipped"
             assert [*states.values()].count("partial") == 1

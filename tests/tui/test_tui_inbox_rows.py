@@ -94,7 +94,7 @@ def test_nothing_is_said_of_files_until_they_are_known_and_then_of_the_present_u
             imported = app.screen.query_one("#inbox-imports", FileList)
             imported.focus()
             await until(pilot, lambda: app.focused is imported)
-            assert not app.screen.available("inbox.retry") and app.screen.available("inbox.preview")
+            assert not app.screen._is_retriable and app.screen.available("inbox.preview")
 
     run(body)
 
@@ -120,7 +120,7 @@ def test_the_latest_failure_is_seen_and_said_where_one_is(home: Path, tmp_path: 
             await until(pilot, lambda: imported.scroll_y > 0)
             await import_and_notify(app, [bad])
             await until(pilot, lambda: listed(app, "#inbox-imports")[0][0] == "bad.jsonl" and imported.scroll_y == 0)
-            (said,) = (one for one in app._notifications if "The list says why" in one.message)
+            (said,) = (one for one in app._notifications if "to see why" in one.message)
             assert said.title == "Nothing imported" and "1 file could not be read" in said.message
 
     run(body)

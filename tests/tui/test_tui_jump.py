@@ -115,7 +115,7 @@ def test_a_colon_in_a_text_is_text(filled: Path) -> None:
 def test_destinations_match_by_their_kind(filled: Path) -> None:
     with opened(filled)() as memory:
         empty = find_destinations(memory, "", None, None)
-        assert [one.target for one in empty if one.kind == "screen"] == list(SCREENS)
+        assert [one.target for one in empty if one.kind == "screen"] == [*SCREENS, "calendar"]
         assert len([one for one in empty if one.kind == "conversation"]) == 3
         days = find_destinations(memory, "11 April 2025", None, None)
         assert [(one.kind, one.day) for one in days] == [("day", "2025-04-11")]

@@ -16,8 +16,10 @@ from appliance_tui.actions import ACTIONS, PLACES, Action
 from appliance_tui.app import ApplianceApp
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.layers import LayerEntry, row_key
+from appliance_tui.widgets.prompt_line import QuestionLine
 from appliance_tui.widgets.rows import RowList
 from appliance_tui.widgets.search_line import SearchInput
+from appliance_tui.widgets.transcript import TranscriptView
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +108,14 @@ async def repeats(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
+async def question(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """The line of a question, with the focus on it."""
+    await at("reading", "enter", first=recall)(app, pilot)
+    await until(pilot, lambda: app.screen.query_one(TranscriptView).marked_id)
+    await pilot.press("slash")
+    await until(pilot, lambda: isinstance(app.focused, QuestionLine))
+
+
 async def line(app: ApplianceApp, pilot: Pilot[None]) -> None:
     """The search line, with the focus on it."""
     await pilot.pause()
@@ -116,6 +126,8 @@ GETS_THERE: dict[str, Scene] = {
     "app": recall,
     "list": at("vitals", "f6"),
     "line": line,
+    "question": question,
+    "picker": at("picker", "f", first=recall),
     "recall": recall,
     "why": at("why", "w", first=recall),
     "conversations": at("conversations", "f2"),
@@ -159,11 +171,12 @@ LEADS_TO: dict[str, Callable[[ApplianceApp], bool]] = {
     "conversations.read": is_at("reading"),
     "context.open": is_at("reading"),
     "memory.open": is_at("reading"),
+    "picker.choose": is_at("recall"),
     "present.choose": is_at("context"),
     "present.leave": is_at("context"),
     "jump.leave": is_at("recall"),
     "jump.choose": is_at("recall"),
-    "inbox.retry": lambda app: any(one.requested for one in app.import_queue.outcomes),
+    "inbox.retry": lambda app: bool(app.screen.query("#picker") or len(app._notifications)),  # what a file gave
 }
 """What comes of a key that a list or a line has first: it tells its screen, and no action is called."""
 
@@ -180,7 +193,7 @@ def test_each_key_reaches_its_action(place: str, filled: Path, monkeypatch: pyte
             await GETS_THERE[place](app, pilot)
             missed = []
             for action in (one for one in ACTIONS if scene_of(one) == place and one.id not in LEADS_TO):
-                node = {"app": app, "line": app.focused}.get(place, app.screen)
+                node = {"app": app, "line": app.focused, "question": app.focused}.get(place, app.screen)
                 reached: list[str] = []
                 name = method(node, action)
                 assert hasattr(node, name), f"{action.id}: {type(node).__name__} has no {name}"

@@ -20,7 +20,6 @@ from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import SearchInput
-from appliance_tui.widgets.start_page import StartPagePanel
 from tests.homes import copied
 
 
@@ -144,7 +143,8 @@ def test_a_chip_goes_with_a_click_and_x_drops_all(filled: Path) -> None:
 def test_f_chooses_a_filter_out_of_what_there_is(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
-            await until(pilot, lambda: app.screen.query_one(StartPagePanel).display)
+            await type_in(pilot, "walnuts")
+            await until(pilot, lambda: hits(app))
             await pilot.press("escape", "f")
             await until(pilot, lambda: isinstance(app.screen, PickerScreen))
             await type_in(pilot, "user")
@@ -217,7 +217,7 @@ def test_slash_goes_back_to_the_line_and_help_and_quit(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
             await pilot.press("escape")
-            assert app.focused is app.query_one(StartPagePanel)
+            assert app.focused is app.query_one(SearchInput)
             await pilot.press("slash", "b", "escape")
             assert app.focused is app.query_one(HitList)
             await pilot.press("slash")

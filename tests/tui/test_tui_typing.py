@@ -95,7 +95,7 @@ def test_letters_at_the_pace_of_a_held_key_reach_the_line(filled: Path) -> None:
 
 
 LINES = {
-    "filter": (("escape",), "f", "walnut"),
+    "filter": (("ledger", "escape"), "f", "walnut"),
     "why not": (("ledger", "escape"), "W", "m3"),
     "title": (("f2",), "/", "ledger"),
     "rename": (("f2",), "r", " of 2025"),

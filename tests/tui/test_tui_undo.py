@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from screens import fill, run, shown, type_in, until
+from test_tui_footer import footer
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from appliance import Appliance, UsageError
 from appliance.types import Event
@@ -157,7 +160,7 @@ def test_an_erasure_leaves_nothing_to_take_back(filled: Path) -> None:
             await pilot.press("f2", "p")
             await said(app, pilot, "Pinned 1 conversation")
             await app.memory_worker.run_command(lambda memory: memory.erasure.forget(memory.erasure.preview("m1")))
-            await until(pilot, lambda: app.undo_stack.pop() is None)
+            await until(pilot, lambda: app.changes.stack.pop() is None)
             await pilot.press("u")
             await said(app, pilot, "Nothing to undo: what was forgotten can't be brought back.")
 
@@ -228,5 +231,75 @@ def test_a_notice_that_was_read_goes_with_the_next_key_and_an_error_stays(
             monkeypatch.setattr(toasts, "READING_SHARE", 0.0)
             await pilot.press("down")
             await until(pilot, lambda: notices(app) == ["The disk is full."])
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_undo_waits_for_the_change_that_was_asked_for_before_it(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            memory, screen = app.memory_worker.memory(), app.screen
+            await type_in(pilot, "ferry")
+            await until(pilot, lambda: len(screen.query_one(HitList).hits) > 1)
+            first, second = (hit.message_id for hit in screen.query_one(HitList).hits[:2])
+            await pilot.press("escape", "p")
+            await said(app, pilot, "Pinned 1 message  (u undoes it)")
+            pin = memory.pin
+
+            def slowly(id: str) -> None:
+                time.sleep(0.2)
+                pin(id)
+
+            memory.pin = slowly  # type: ignore[method-assign,assignment]
+            await pilot.press("down", "p", "u")
+            await said(app, pilot, "Unpinned 1 message")
+            assert memory.message(first).pinned and not memory.message(second).pinned
+            assert not any("undoes it" in notice for notice in notices(app)), "what is done says so no more"
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_a_change_can_be_taken_back_although_its_screen_was_closed(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            memory, screen = app.memory_worker.memory(), app.screen
+            await type_in(pilot, "ferry")
+            await until(pilot, lambda: screen.query_one(HitList).hits)
+            id = screen.query_one(HitList).hits[0].message_id
+            await pilot.press("enter")
+            await until(pilot, lambda: getattr(app.screen, "selectable", None) and app.screen.target_ids())  # type: ignore[attr-defined]
+            pin = memory.pin
+
+            def slowly(id: str) -> None:
+                time.sleep(0.2)
+                pin(id)
+
+            memory.pin = slowly  # type: ignore[method-assign,assignment]
+            await pilot.press("p", "escape", "escape", "u")
+            await said(app, pilot, "Unpinned 1 message")
+            assert not memory.message(id).pinned
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_a_notice_names_the_key_only_where_it_undoes(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled, notifications=True) as (app, pilot):
+            screen = app.screen
+            await type_in(pilot, "ferry")
+            await until(pilot, lambda: screen.query_one(HitList).hits)
+            await pilot.press("enter")
+            await until(pilot, lambda: app.screen is not screen and app.screen.target_ids())  # type: ignore[attr-defined]
+            await pilot.press("p")
+            await said(app, pilot, "(u undoes it)")
+            await until(pilot, lambda: "u Undo" in footer(app))
+            await pilot.press("escape")  # back on the search line, where u is a letter
+            await until(pilot, lambda: app.screen is screen and isinstance(app.focused, Input))
+            await until(pilot, lambda: not any("undoes it" in notice for notice in notices(app)))
+            assert any("Pinned 1 message" in notice for notice in notices(app))
+            assert "u Undo" not in footer(app)
 
     run(body)

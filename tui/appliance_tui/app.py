@@ -10,13 +10,14 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.segment import Segments
+from rich.text import Text
 from rich.traceback import Traceback
 from textual._context import active_message_pump
 from textual.app import App
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.dom import DOMNode
 from textual.events import Event as TerminalEvent
@@ -29,6 +30,7 @@ from appliance.errors import ApplianceError
 from appliance.requests.typed_filters import SearchFilters
 from appliance_tui.actions import ActionProvider, bindings
 from appliance_tui.author_colours import author_key, name_keys, person_names, title_with_names
+from appliance_tui.changes import Changes
 from appliance_tui.editor import remove_leftovers
 from appliance_tui.ingestion import ImportQueue
 from appliance_tui.input_queue import InputHandled, InputQueue
@@ -38,7 +40,8 @@ from appliance_tui.screens.search import SearchScreen
 from appliance_tui.terminal_keys import terminal_driver
 from appliance_tui.themes import THEMES, initial_theme, line_filters, no_color
 from appliance_tui.toasts import drop_read_notices
-from appliance_tui.undo import Change, UndoStack
+from appliance_tui.undo import Change
+from appliance_tui.upgrades import UPGRADED_NOTICE, FileStates, is_upgraded, program_files
 from appliance_tui.widgets.display_text import one_line, pluralize
 from appliance_tui.workers import (
     ImportProgressed,
@@ -132,9 +135,11 @@ class ApplianceApp(App[None]):
             self._open_after_first_frame, partial(self._set_banner, DAEMON_LOST_MESSAGE), partial(self._set_banner, "")
         )
         self.import_queue = ImportQueue(self)
-        self.undo_stack = UndoStack()
+        self.changes = Changes(self)
         self.input_queue = InputQueue(self, self._forward_input)
+        self._knows_editor = False  # the first press of its key only says what it opens, and how to come back
         self._unsubscribe: Callable[[], None] | None = None
+        self.program_at_start: FileStates = {}
         for known_theme in THEMES:
             self.register_theme(known_theme)
         self.theme = initial_theme(theme)
@@ -174,6 +179,7 @@ class ApplianceApp(App[None]):
             await self.refresh_status_text()
             await self.memory_worker.run_query(self.import_queue.watch)
             await asyncio.to_thread(remove_leftovers)
+            self.program_at_start = await asyncio.to_thread(program_files)
         except ApplianceError as error:
             self.failure = error  # reported by ``main.run`` after the screen is closed
             self.exit(return_code=error.exit_code)
@@ -183,10 +189,28 @@ class ApplianceApp(App[None]):
         cause = error.error if isinstance(error, WorkerFailed) else error
         if isinstance(cause, NoMatches) and self._is_for_a_removed_screen(error):
             return  # an answer that arrived while its screen was being removed
+        if isinstance(error, WorkerFailed) and self._tell_of_upgrade(cause):
+            return
         if not isinstance(cause, ApplianceError):
             super()._handle_exception(error)
         elif self.memory_worker.is_open:  # else the app exits with that error
             self.notify_error(error_text(cause))
+
+    async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: Any) -> bool:
+        """As App._dispatch_action; what fails because the program was upgraded does nothing, and the screen goes on."""
+        try:
+            return await super()._dispatch_action(namespace, action_name, params)
+        except Exception as error:
+            if not self._tell_of_upgrade(error):
+                raise
+            return True
+
+    def _tell_of_upgrade(self, error: BaseException) -> bool:
+        """Say that the program was upgraded since it started, if an error is due to that."""
+        if isinstance(error, ApplianceError) or not is_upgraded(self.program_at_start):
+            return False
+        self.notify(UPGRADED_NOTICE, severity="warning", timeout=60, markup=False)
+        return True
 
     def _is_for_a_removed_screen(self, error: Exception) -> bool:
         """Whether the error is of a screen that is closed: its widgets are removed before its workers are cancelled."""
@@ -200,6 +224,10 @@ class ApplianceApp(App[None]):
     def _fatal_error(self) -> None:
         """End with a traceback, but not with Textual's: it shows local variables, which hold private messages."""
         self.bell()
+        if is_upgraded(self.program_at_start):
+            self._exit_renderables.append(Text(f"{UPGRADED_NOTICE} What was imported and changed is stored."))
+            self._close_messages_no_wait()
+            return
         traceback = Traceback(show_locals=False, width=None)
         self._exit_renderables.append(Segments(self.console.render(traceback, self.console.options)))
         self._close_messages_no_wait()
@@ -214,7 +242,7 @@ class ApplianceApp(App[None]):
     async def on_memory_changed(self, message: MemoryChanged) -> None:
         """Pass the change on to the screens."""
         if message.kind == "forgotten":
-            self.undo_stack.clear_after_erasure()
+            self.changes.stack.clear_after_erasure()
         for screen in self.screen_stack:
             screen.post_message(MemoryChanged(message.kind, message.detail))
         begin(self, self.refresh_status_text, "status", exclusive=True)
@@ -263,23 +291,15 @@ class ApplianceApp(App[None]):
         Raises:
             ApplianceError: as the memory says.
         """
-        made = await self.memory_worker.run_command(change)
-        self.undo_stack.push(made)
-        key = self.get_key_display(Binding(self._keymap.get("app.undo", "u").partition(",")[0], ""))
-        self.notify(f"{made.done}  ({key} undoes it)", timeout=4, markup=False)
+        await self.changes.make(change)
 
-    async def _undo(self) -> None:
-        if (change := self.undo_stack.pop()) is None:
-            self.notify(self.undo_stack.empty_text, timeout=4)
-            return
-        with show_errors(lambda text: self.notify(text, title="Not undone", severity="warning", markup=False)):
-            await self.memory_worker.run_command(change.undo)
-            self.notify(change.undone, timeout=4, markup=False)
-        self.post_message(MemoryChanged("undone"))
+    def check_hint(self) -> None:
+        """As ``list_keys.HasHint``."""
+        self.changes.check_hint()
 
     def action_undo(self) -> None:
         """Take back the latest change of this screen."""
-        begin(self, self._undo, "undo")
+        begin(self, self.changes.undo, "undo")
 
     def _set_banner(self, text: str) -> None:
         self.call_from_thread(setattr, self, "banner", text)
@@ -374,7 +394,7 @@ class ApplianceApp(App[None]):
         if destination is None:
             return
         if destination.kind == "screen":
-            self.action_go(destination.target)
+            self.action_calendar() if destination.target == "calendar" else self.action_go(destination.target)
         elif destination.kind == "person":
             self.call_later(self.search_people, destination.target)
         elif destination.target == getattr(self.screen, "session_id", None) and destination.day is not None:
@@ -397,7 +417,12 @@ class ApplianceApp(App[None]):
                 PickerOption("", user, pluralize(count, "conversation") + (" · shown now" * (user == self.active_user)))
                 for user, count in users.items()
             ]
-            chosen = await self.push_screen_wait(PickerScreen("Whose memory", options))
+
+            def new_user(text: str) -> list[PickerOption]:
+                name = text.strip()
+                return [PickerOption("new user", name, "empty; imports fill it")] if name and name not in users else []
+
+            chosen = await self.push_screen_wait(PickerScreen("Whose memory", options, new_user))
             if chosen is not None:
                 self.user = None if chosen.value == self.owner else chosen.value
 
@@ -464,6 +489,10 @@ class ApplianceApp(App[None]):
             return
         if (command := editor.editor_command(os.environ)) is None:
             self.notify("No editor was found. Set $EDITOR to one.", severity="warning", timeout=5)
+            return
+        if not self._knows_editor:
+            self._knows_editor = True
+            self.notify(editor.introduction(command), timeout=8, markup=False)
             return
         try:
             with self.report_errors(), self.input_queue.held(), editor.private_folder() as folder:

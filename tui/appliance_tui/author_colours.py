@@ -67,23 +67,43 @@ OWN_HANDLE = "me"
 
 
 def name_keys(people: Iterable[Person]) -> dict[str, str]:
-    """What stands for a person, by the casefolded names under which the person writes."""
+    """What stands for a person, by the casefolded names under which the person alone writes."""
+    known = list(people)
+    others = _shared_keys(known)
     return {
         identity.value.casefold(): ME if person.me else person.name.casefold()
-        for person in people
+        for person in known
         for identity in person.identities
+        if identity.kind == "name" or author_key(identity.value) not in others
     }
 
 
 def person_names(people: Iterable[Person]) -> dict[str, str]:
-    """The names of people by the ``author_key`` of the numbers, addresses and ids under which they write. "Me" stays
-    as it is: it says who wrote, and the name of the person may be a guess."""
+    """The names of people by the ``author_key`` of the numbers, addresses and ids under which they alone write: a user
+    name may also be how somebody else is called. "Me" stays as it is: it says who wrote, and the name of the person may
+    be a guess."""
+    known = list(people)
+    others = _shared_keys(known)
     return {
         key: person.name
-        for person in people
+        for person in known
         for identity in person.identities
-        if identity.kind != "name" and person.name and (key := author_key(identity.value)) != OWN_HANDLE
+        if identity.kind != "name"
+        and person.name
+        and (key := author_key(identity.value)) != OWN_HANDLE
+        and key not in others
     }
+
+
+def _shared_keys(people: Sequence[Person]) -> set[str]:
+    """What several people write under or are called, as ``author_key`` gives it."""
+    owners: dict[str, str] = {}
+    shared: set[str] = set()
+    for person in people:
+        for key in {author_key(person.name), *(author_key(identity.value) for identity in person.identities)}:
+            if owners.setdefault(key, person.id) != person.id:
+                shared.add(key)
+    return shared
 
 
 def title_with_names(title: str, names: Mapping[str, str]) -> str:

@@ -86,7 +86,7 @@ class DayCounts:
         """How many messages the days have, and how many of the bar's are not among them."""
         parts = [f"{pluralize(sum(self.counts.values()), 'message')} on {pluralize(len(self.counts), 'day')}"]
         parts += [f"{self.undated:,} without a date"] if self.undated else []
-        parts += [f"{self.uncounted:,} of tools, systems or unshared not counted"] if self.uncounted else []
+        parts += [f"{self.uncounted:,} not counted (by tools or systems, or not shared)"] if self.uncounted else []
         return " · ".join(parts) if self.counts else ""
 
     def level(self, day: date) -> int:

@@ -41,8 +41,8 @@ class ContextChange:
     @property
     def text(self) -> str:
         """The change in words; "" without one."""
-        parts = [f"{len(self.removed)} dropped out"] if self.removed else []
-        return ", ".join([*parts, *([f"{len(self.added)} came in"] if self.added else [])])
+        parts = [f"{len(self.removed)} now left out"] if self.removed else []
+        return ", ".join([*parts, *([f"{len(self.added)} now included"] if self.added else [])])
 
 
 def compare_contexts(previous: Context, current: Context) -> ContextChange:

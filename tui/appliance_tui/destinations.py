@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from appliance.errors import NotFound, UsageError
-from appliance_tui.actions import ACTIONS, SCREENS
+from appliance_tui.actions import ACTIONS, SCREENS, display_keys
 from appliance_tui.widgets.display_text import day, minute, one_line, pluralize
 
 if TYPE_CHECKING:
@@ -48,11 +48,12 @@ def find_destinations(memory: Appliance, typed: str, user: str | None, reading: 
     """
     typed = typed.strip()
     if not typed:
-        return [*_screens(""), *_conversations(memory, "", user)]
+        return [*_screens(""), *_calendar(""), *_conversations(memory, "", user)]
     return [
         *_by_id(memory, typed, user),
         *_days(memory, typed, user, reading),
         *_screens(typed),
+        *_calendar(typed),
         *_people(memory.people.list(user_id=user), typed),
         *_conversations(memory, typed, user),
     ]
@@ -91,6 +92,12 @@ def _screens(typed: str) -> Iterator[Destination]:
         action = _SCREEN_ACTIONS[name]
         if action.name.casefold().startswith(typed.casefold()):
             yield Destination("screen", action.name, f"{action.keys.upper()} · {action.help}", name)
+
+
+def _calendar(typed: str) -> Iterator[Destination]:
+    action = _SCREEN_ACTIONS["calendar"]
+    if action.name.casefold().startswith(typed.casefold()):
+        yield Destination("screen", action.name, f"{display_keys(action, {})} · {action.help}", "calendar")
 
 
 def _conversations(memory: Appliance, typed: str, user: str | None) -> Iterator[Destination]:

@@ -24,6 +24,12 @@ TAKES_LINE = frozenset(
 )
 """Programs that go to the line N for an argument ``+N``."""
 
+QUITS_WITH = {
+    "less": "press q", "more": "press q", "vi": "type :q!", "vim": "type :q!", "nvim": "type :q!", "view": "type :q!",
+    "nano": "press ctrl+x", "micro": "press ctrl+q", "emacs": "press ctrl+x ctrl+c", "mg": "press ctrl+x ctrl+c",
+}  # fmt: skip
+"""How programs are ended, for who meets one unawares."""
+
 PREFIX = "appliance-reading-"
 """Begins the names of the private folders; the id of the process that made one follows."""
 
@@ -39,6 +45,13 @@ def editor_command(environment: Mapping[str, str]) -> list[str] | None:
             if command and shutil.which(command[0]):
                 return command
     return None
+
+
+def introduction(command: Sequence[str]) -> str:
+    """What a second press of the key opens, and how to come back from it."""
+    name = Path(command[0]).name
+    how = QUITS_WITH.get(name)
+    return f"The same key again opens {name}; {how or 'end it'}{' there' if how else ''} to come back."
 
 
 def write_reading(memory: Appliance, ids: Sequence[str], folder: Path, at: int | None) -> tuple[Path, int]:

@@ -165,14 +165,13 @@ def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tupl
     if receipt.state == "open":
         yield "state", "open: some files of the memory are still being rewritten; this continues by itself"
         return
-    yield "vectors", f"{receipt.vectors:,} erased"
+    yield "vectors", f"{receipt.vectors:,} erased: what search by meaning had of the texts, in parts"
     if not report.searched:
         yield "searched", "not searched: the erasure was interrupted, and the erased texts are no longer known"
         return
     yield (
         "searched",
-        f"{pluralize(report.files, 'file')} ({format_bytes(report.bytes)}) for {report.texts:,} of"
-        f" {pluralize(max(report.erased_texts, report.texts), 'text')}",
+        f"{pluralize(report.files, 'file')} of the memory ({format_bytes(report.bytes)}) for {_searched_texts(report)}",
     )
     yield "traces", ", ".join(report.traces) or _describe_absence(report)
     if report.awaits_server:
@@ -194,6 +193,13 @@ def receipt_fields(receipt: Receipt, files: Sequence[str] = ()) -> Iterator[tupl
 def receipt_text(receipt: Receipt, files: Sequence[str] = ()) -> str:
     """A receipt as a text to save or copy, a line each."""
     return "".join(f"{name:<10}{text}\n" for name, text in receipt_fields(receipt, files))
+
+
+def _searched_texts(report: ErasureReport) -> str:
+    """The erased texts that were looked for."""
+    if report.texts >= report.erased_texts:
+        return "the erased text" if report.texts == 1 else f"all {report.texts:,} erased texts"
+    return f"{report.texts:,} of {pluralize(report.erased_texts, 'erased text')}"
 
 
 def _describe_absence(report: ErasureReport) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from itertools import chain
 from typing import TYPE_CHECKING
 
-from appliance.requests.typed_filters import FILTER_NAMES
+from appliance.errors import ApplianceError
+from appliance.requests.typed_filters import FILTER_NAMES, SearchFilters, since_date
+from appliance.timestamps import parse_bound
 from appliance_tui.screens.picker import PickerOption
 from appliance_tui.widgets.display_text import pluralize
 
@@ -19,7 +22,8 @@ _PARTIAL = re.compile(rf'(?:^|\s)({"|".join(FILTER_NAMES)}):("[^"]*"?|[^\s"]*)$'
 _LIKE_A_FILTER = re.compile(r"(?:^|(?<=\s))([A-Za-z]{2,20}):(?!//)(\S?)")
 
 _MEANT = {
-    "from": "author", "by": "author", "sender": "author", "who": "author", "to": "with", "chat": "with", "in": "source",
+    "from": "author", "by": "author", "sender": "author", "who": "author", "person": "author",
+    "people": "author", "to": "with", "chat": "with", "in": "source",
     "app": "source", "format": "source", "label": "tag", "after": "since", "before": "until", "type": "has",
     "is": "has", "path": "file", "about": "topic", "subject": "topic", "name": "entity", "command": "tool",
 }  # fmt: skip
@@ -57,10 +61,62 @@ def filter_note(text: str) -> str:
     return ""
 
 
+ON = "on"
+"""What a filter is called that leaves a period: since it and until it."""
+
+
 def parse_filter(text: str) -> list[PickerOption]:
-    """A text that is a filter, as an option: "since 2024-03", "until:2024", "source:slack"."""
-    match = re.fullmatch(rf"({'|'.join(FILTER_NAMES)})[:\s]\s*(\S+|(?<=since[:\s]).+|(?<=until[:\s]).+)", text.strip())
-    return [PickerOption(match[1], match[2], "as typed")] if match else []
+    """A text that is a filter, as an option: "since 2024-03", "source:slack"; of a date alone, what it may
+    bound."""
+    typed = text.strip()
+    match = re.fullmatch(
+        rf"({'|'.join((*FILTER_NAMES, ON))})[:\s]\s*(\S+|(?<=since[:\s]).+|(?<=until[:\s]).+|(?<=on[:\s]).+)", typed
+    )
+    if match:
+        return [PickerOption(match[1], match[2], "as typed")]
+    if not _is_date(typed):
+        return []
+    return [PickerOption("since", typed), PickerOption("until", typed), PickerOption(ON, typed, "that time alone")]
+
+
+def _is_date(text: str) -> bool:
+    """Whether a text names a time; a word alone may as well be a name."""
+    if not re.search(r"\d", text):
+        return False
+    try:
+        parse_bound(since_date(text), end=False)
+    except ApplianceError:
+        return False
+    return True
+
+
+ACTIVE = "active; enter drops it"
+
+
+def choose_filter(filters: SearchFilters, chosen: PickerOption) -> SearchFilters:
+    """The filters with one more, or without one that was listed as active."""
+    name, value = chosen.name, chosen.value
+    if name == ON:
+        return filters.with_filter("since", value).with_filter("until", value)
+    return filters.without_filter(name, value) if chosen.note == ACTIVE else filters.with_filter(name, value)
+
+
+def active_first(
+    options: Sequence[PickerOption], filters: SearchFilters, names: Mapping[str, str]
+) -> list[PickerOption]:
+    """The options with those that are active on top; ``names`` are those of people by their ids."""
+    active = [
+        PickerOption(name, value, ACTIVE, names.get(value, "") if name in ("author", "with") else "")
+        for name, value in filters.pairs()
+    ]
+    known = {(option.name, option.value) for option in active}
+    return [*active, *(option for option in options if (option.name, option.value) not in known)]
+
+
+def matches_words(option: PickerOption, text: str) -> bool:
+    """Whether an option has all words of a text, in another word for its filter too: "person" is an author."""
+    others = " ".join(word for word, meant in _MEANT.items() if meant == option.name)
+    return all(part in f"{option.label} {others}".casefold() for part in text.casefold().split())
 
 
 def filter_options(memory: Appliance, user: str | None) -> list[PickerOption]:
@@ -70,21 +126,22 @@ def filter_options(memory: Appliance, user: str | None) -> list[PickerOption]:
         ApplianceError: as the memory says.
     """
     choices = memory.overview.filter_choices(user_id=user)
-    authors = Counter[str]()
-    for person in memory.people.list(user):
-        if person.messages and person.name.isprintable() and '"' not in person.name:  # it can be typed
-            authors[person.name] += person.messages
+    # By id: a name is also part of other people's names.
+    authors = [
+        PickerOption("author", person.id, pluralize(person.messages, "message"), person.name)
+        for person in memory.people.list(user)
+        if person.messages and person.name.isprintable() and '"' not in person.name  # it can be typed
+    ]
     tags = {one.tag: one.sessions for one in memory.sessions.tags(user_id=user)}
-    return [
-        PickerOption(name, value, pluralize(count, noun))
+    counted = [
+        [PickerOption(name, value, pluralize(count, noun)) for value, count in counts.items()]
         for name, counts, noun in (
             ("source", choices.sources, "message"),
             ("role", choices.roles, "message"),
-            ("author", authors, "message"),
             ("tag", tags, "conversation"),
             ("tool", choices.tools, "message"),
             ("file", choices.files, "message"),
             ("user", choices.users, "conversation"),
         )
-        for value, count in counts.items()
     ]
+    return [*chain(*counted[:2]), *authors, *chain(*counted[2:])]

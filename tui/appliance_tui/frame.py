@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 SCREEN_NAMES = {action.id.removeprefix("app."): action.name for action in ACTIONS if action.place == "app"}
 
 COMPACT_BAR_COLUMNS = 100
-"""Columns below which the bar leaves out keys and counts."""
+"""Columns below which the bar leaves out spaces and counts."""
+
+SHORT_NAME_CHARACTERS = 3
+"""Characters of the names of screens in a bar that has no room for all of them."""
 
 SWITCH_USER = "user"
 """What a click on the name of the user means."""
@@ -57,36 +60,37 @@ class ScreenBar(ClickLine):
     def _write(self) -> None:
         app = cast("ApplianceApp", self.app)
         wide = self.size.width >= COMPACT_BAR_COLUMNS
-        left = [
-            LinePart(
-                Content.assemble(
-                    (f" F{number} " if wide else " ", "$foreground-muted"),
-                    (SCREEN_NAMES[name], "bold $text-accent" if name == self._current_name else "$foreground-muted"),
-                ),
-                name,
-                f"F{number}",
-            )
-            for number, name in enumerate(SCREENS, 1)
-        ]
+        left, shorter_names = self._names(" " if wide else "", None), self._names("", SHORT_NAME_CHARACTERS)
         erasing = f"{app.erasure.bar_text} · " if app.erasure is not None and app.erasure.bar_text else ""
         status = f" · {app.status_text}" if app.status_text and wide else ""
         user = LinePart(Content.styled(app.active_user, "$foreground-muted"), SWITCH_USER, "Switch the user")
         before = LinePart(Content.styled(erasing, "bold $text-warning"))
         short = f"{app.erasure.short_bar_text} " if erasing and app.erasure is not None else ""
         shorter = LinePart(Content.styled(short, "bold $text-warning"))
-        keys = [] if wide else [LinePart(Content.styled(f" F1–F{len(SCREENS)}", "$foreground-muted"))]
-        for first, right in (  # the longest that has room
-            (keys, [before, user, LinePart(Content.styled(f"{status} ", "$foreground-muted"))]),
-            (keys, [shorter, user, LinePart(Content(" "))]),
-            ([], [before, user, LinePart(Content(" "))]),
-            ([], [shorter, user, LinePart(Content(" "))]),
-            ([], [before]),
+        for names, right in (  # the longest that has room
+            (left, [before, user, LinePart(Content.styled(f"{status} ", "$foreground-muted"))]),
+            (left, [shorter, user, LinePart(Content(" "))]),
+            (shorter_names, [before, user, LinePart(Content(" "))]),
+            (shorter_names, [shorter, user, LinePart(Content(" "))]),
+            (shorter_names, [before]),
         ):
-            gap = self.size.width - sum(part.content.cell_length for part in (*first, *left, *right))
+            gap = self.size.width - sum(part.content.cell_length for part in (*names, *right))
             if gap > 1:
-                self.show([*first, *left, LinePart(Content(" " * gap)), *right])
+                self.show([*names, LinePart(Content(" " * gap)), *right])
                 return
-        self.show(left)
+        self.show(shorter_names)
+
+    def _names(self, space: str, most: int | None) -> list[LinePart]:
+        """The screens by key and name, with a space between both, and names of at most so many characters but for the
+        current one."""
+        parts = []
+        for number, name in enumerate(SCREENS, 1):
+            is_current = name == self._current_name
+            shown = SCREEN_NAMES[name] if is_current else SCREEN_NAMES[name][:most]
+            label = (shown, "bold $text-accent" if is_current else "$foreground-muted")
+            key = f"F{number}"
+            parts.append(LinePart(Content.assemble((f" {key}{space}", "$foreground-muted"), label), name, key))
+        return parts
 
     @on(ClickLine.Clicked)
     def _go(self, event: ClickLine.Clicked) -> None:
@@ -136,10 +140,14 @@ class KeyFooter(ClickLine):
         if "enter" in active_bindings and (action := self._done_by_enter(screen)) is not None:
             keys[action.id] = ("enter", "⏎")
         names: set[str] = set()  # what the screen does itself needs no key of the app
-        for action in sorted(ACTIONS, key=lambda action: (action.place == "app", action.id != screen.submits)):
+        for action in sorted(ACTIONS, key=lambda action: (_is_of_app(action), action.id != screen.submits)):
             if action.place == "app" and action.name in names:
                 continue
+            if action.id == "app.recall" and getattr(screen, "PLACE", "") not in SCREENS[1:]:
+                continue
             if action.id == "app.watch_found" and not cast("ApplianceApp", self.app).histories_left:
+                continue
+            if action.id == "app.undo" and not cast("ApplianceApp", self.app).changes.key_undoes:
                 continue
             if action.show_in_footer and action.id in keys and screen.available(action.id):
                 names.add(action.name)
@@ -150,7 +158,8 @@ class KeyFooter(ClickLine):
     def _done_by_enter(self, screen: ListScreen[Any]) -> Action | None:
         """What Enter leads to where the focused line or list has it first, and tells the screen."""
         if isinstance(screen.focused, Input):
-            return next((action for action in ACTIONS if action.id == screen.submits), None)
+            submits = screen.submits or getattr(screen.focused, "SUBMITS", "")
+            return next((action for action in ACTIONS if action.id == submits), None)
         if isinstance(screen.focused, Navigable):
             if isinstance(opens := getattr(screen.focused, "OPENS", None), str):
                 return next((action for action in ACTIONS if action.id == opens), None)
@@ -168,6 +177,11 @@ class KeyFooter(ClickLine):
     def _press(self, event: ClickLine.Clicked) -> None:
         event.stop()
         self.app.simulate_key(event.value)
+
+
+def _is_of_app(action: Action) -> bool:
+    """Whether an action comes behind those of the screen. Undo does not: it is for what was done there last."""
+    return action.place == "app" and action.id != "app.undo"
 
 
 class FrameScreen(ListScreen[None]):
@@ -195,6 +209,13 @@ class FrameScreen(ListScreen[None]):
         self.watch(self.app, "banner", self._show_banner)
         self.refresh_bindings()
         self.call_after_refresh(self.appliance.mark_drawn)
+
+    def on_screen_suspend(self) -> None:
+        """Hide the keys: a dialog above has its own."""
+        self.query(KeyFooter).set(visible=False)
+
+    def on_screen_resume(self) -> None:
+        self.query(KeyFooter).set(visible=True)
 
     def _show_banner(self, text: str) -> None:
         banner = self.query_one("#banner", Static)

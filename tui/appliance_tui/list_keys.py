@@ -18,6 +18,14 @@ EVERYWHERE = ("app.help", "app.quit")
 
 
 @runtime_checkable
+class HasHint(Protocol):
+    """An app with a notice that may name a key."""
+
+    def check_hint(self) -> None:
+        """Take the key out of the notice where it does nothing now."""
+
+
+@runtime_checkable
 class Navigable(Protocol):
     """A list whose selection moves."""
 
@@ -90,6 +98,17 @@ class ListScreen(Screen[ScreenResultType]):
     def submits(self) -> str:
         """The id of the action that Enter does now in the line."""
         return self.SUBMITS
+
+    def on_screen_resume(self) -> None:
+        self._check_hint()
+
+    def watch_focused(self) -> None:
+        self._check_hint()
+
+    def _check_hint(self) -> None:
+        """A notice that names a key must be true where the focus is now."""
+        if self.app._screen_stack and isinstance(self.app, HasHint):
+            self.app.check_hint()
 
     def available(self, id: str) -> bool:
         """Whether an action of the footer would do something now. Its key says why not where it would not."""

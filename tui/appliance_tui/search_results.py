@@ -117,7 +117,11 @@ class SearchResults:
         hit = self.hits[self.position]
         if hit.message_id != message_id:
             return f"{self.total:,} hits"
-        return f"{'' if self.is_likely(hit) else 'less likely '}hit {self.position + 1:,} of {self.total:,}"
+        if self.likely is None or self.likely >= self.total:
+            return f"hit {self.position + 1:,} of {self.total:,}"
+        if self.is_likely(hit):
+            return f"hit {self.position + 1:,} of {self.likely:,} likely"
+        return f"less likely hit {self.position + 1:,} of {self.total:,}"
 
     async def load_more(self, run_query: RunQuery[ResultPage]) -> bool:
         """Read the next page; False if there is none, or another call has read one meanwhile.
@@ -147,15 +151,16 @@ class SearchResults:
             self.total, self.total_is_exact = max(counted.total, len(self)), counted.total_is_exact
 
     def total_text(self) -> str:
-        """ "10 of 558 hits (2 likely)"; "10 of more than 10,000" where they were not counted to the end."""
+        """ "558 hits, 2 likely; the first 10 are listed"; "more than 10,000 hits" where not all were counted."""
         if not self.hits:
             return "No matches" if self.found or not self.total else "No good match"
         is_divided = self.likely is not None and self.likely < self.total
-        likely = f" ({self.likely:,} likely)" if is_divided else ""
+        likely = f", {self.likely:,} likely" if is_divided else ""
         if not self.more:
             return f"{len(self):,} hit{'' if len(self) == 1 else 's'}{likely}"
         at_least = "" if self.total_is_exact else "more than "
-        return f"{len(self):,} of {at_least}{self.total if self.total_is_exact else self.total - 1:,} hits{likely}"
+        total = self.total if self.total_is_exact else self.total - 1
+        return f"{at_least}{total:,} hits{likely}; the first {len(self):,} are listed"
 
 
 def group_near(hits: Sequence[Hit]) -> Iterator[tuple[Hit, bool]]:

@@ -43,6 +43,9 @@ class UndoStack:
         self._changes: deque[Change] = deque(maxlen=MAX_CHANGES)
         self._has_erased = False
 
+    def __len__(self) -> int:
+        return len(self._changes)
+
     def push(self, change: Change) -> None:
         self._changes.append(change)
 

@@ -213,7 +213,7 @@ def extract_statements(text: str, sent_on: date | None = None) -> list[FactMenti
 
 def is_stated(text: str, start: int, end: int) -> bool:
     """Whether what stands between two places of a message may be a statement of its writer: it is no question, no
-    condition, no doubt, and nobody else's words."""
+    condition, no doubt, and no quotation of others."""
     prepared_text = _PreparedText(text, None)
     passage = prepared_text.passage_at(start)
     if passage is None or passage.is_question or GAP in prepared_text.prepared[start:end]:

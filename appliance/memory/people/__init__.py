@@ -246,7 +246,10 @@ class PeopleService:
         self.refresh()
         self._context.wake_workers()
         people = self._holding(scope, (*last.identities, *last.others))
-        return PeopleChange("undone", _UNDONE_WORDS[last.kind], tuple(people))
+        words = _UNDONE_WORDS[last.kind]
+        if last.kind == "split" and len({person.id for person in people}) > 1:
+            words = "They may be one person again; nothing else has changed."
+        return PeopleChange("undone", words, tuple(people))
 
     def _decide(self, scope: Scope, decision: PersonDecision) -> None:
         with self._context.database.write() as tx:

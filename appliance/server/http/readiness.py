@@ -1,6 +1,6 @@
 """Whether searches are answered now, found out by searching.
 
-Whoever asks needs no token, so that asking often must cost no more than asking once: one search runs at a time, and its
+The question needs no token, so asking often must cost no more than asking once: one search runs at a time, and its
 answer counts for a while.
 """
 

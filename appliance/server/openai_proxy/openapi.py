@@ -42,7 +42,7 @@ _MEMORY_HEADERS = [
     ),
     _header("X-Memory-Session", "The session's id, or a name of your own", type="string", maxLength=200),
     _header("X-Memory-Budget", "Tokens of memory to add", type="integer", minimum=0, maximum=999_999_999),
-    _header("X-Memory-User", "The user, with a token for any user", type="string", maxLength=200),
+    _header("X-Memory-User", "The user, with a token for any user: up to 200 printable characters", type="string"),
     _header("X-Memory-Task", 'The task of a front end ("title"); "none" for what a person says', type="string"),
 ]
 

@@ -14,9 +14,10 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from appliance_tui.actions import bindings
+from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
 from appliance_tui.path_input import open_file
 from appliance_tui.throughput import format_bytes
@@ -60,7 +61,7 @@ class AttachmentsScreen(ListScreen[None], ModalScreen[None]):
         with Vertical(id="attachments"):
             yield ActionRows["Attachment"](_attachment_line, key=lambda file: file.id, id="attachment-rows")
             yield Static("", id="attachments-note", markup=False)
-            yield Footer(show_command_palette=False)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         self._queries = SerialWorker(self, self.appliance.memory_worker)

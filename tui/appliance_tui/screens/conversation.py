@@ -14,7 +14,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Container, Vertical
 from textual.content import Content
-from textual.widgets import Static
+from textual.events import Key
+from textual.widgets import Input, Static
 
 from appliance.errors import NotFound
 from appliance_tui.attached_files import open_attachment
@@ -53,6 +54,7 @@ class ConversationScreen(SelectingScreen):
     CSS_PATH = "conversation.tcss"
     PLACE = "reading"
     MAIN_LIST = "TranscriptView"
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012
     AUTO_FOCUS = "#transcript"
     BINDINGS: ClassVar = [
         Binding(str(key), f"quote({key})", show=False, id=f"reading.quote{key}") for key in range(1, 10)
@@ -79,6 +81,7 @@ class ConversationScreen(SelectingScreen):
         self._refresh_pending = False
         self._is_shown = False
         self._is_gone = False
+        self._is_loading = True
 
     def body(self) -> ComposeResult:
         yield Static("", id="reading-title", markup=False)
@@ -109,8 +112,27 @@ class ConversationScreen(SelectingScreen):
         self.transcript.name_keys, self.transcript.person_names = name_keys, self.appliance.person_names
         self.transcript.refresh()
 
+    def must_wait(self, event: Key) -> bool:
+        """Whether a key is for the conversation, and that is not there yet."""
+        if not self._is_loading or isinstance(self.focused, Input):
+            return False
+        active = self.active_bindings.get(event.key)
+        id = (active.binding.id or "") if active is not None else ""
+        return id.startswith(("reading.", "list.")) and id != "reading.back"
+
+    def tell_of_wait(self, event: Key) -> None:
+        """Say that a key waits for the conversation."""
+        self._show_note(f"Loading … {event.key.capitalize()} waits for it; another key takes its place.")
+
+    def _end_loading(self, text: str = "") -> None:
+        self._is_loading = False
+        if text:
+            self._show_note(text)
+        self.appliance.input_queue.resume()
+
     async def _load(self) -> None:
-        with show_errors(self._show_note):
+        self._is_loading = True
+        with show_errors(self._end_loading):
             self.info, summary, layout = await self.appliance.memory_worker.run_query(self._read_conversation)
             self.query_one(SummaryPanel).show(summary, self.appliance.summary_view)
             self._show_title()
@@ -122,6 +144,7 @@ class ConversationScreen(SelectingScreen):
         self._land()
         if self._target_day is not None:
             self.go_to_day(self._target_day)
+        self._end_loading()
         if self._target_message_id is not None and self._target_message_id not in layout.index_by_id:
             self.notify(f"The message {one_line(self._target_message_id)} no longer exists.", markup=False)
 
@@ -219,6 +242,8 @@ class ConversationScreen(SelectingScreen):
     def available(self, id: str) -> bool:
         """As ``ListScreen``: with the message, the summary and the search as they are."""
         action = id.removeprefix("reading.")
+        if action in ("next_hit", "previous_hit"):
+            return self._results is not None and self._results.total > 1
         if action in ("next_found", "previous_found"):
             return bool(self.hits)
         if action in ("summary", "quotes"):
@@ -278,29 +303,36 @@ class ConversationScreen(SelectingScreen):
         if self._results is not None and self._results.spec.query.strip():
             self._begin_search(query_search(self._results.spec.query))
 
-    @work(exclusive=True, group="hit")
-    async def action_hit(self, by: int) -> None:
+    def action_hit(self, by: int) -> None:
         """Go to the next hit of the search (``by`` 1) or the previous one (-1); without a search, to a day."""
-        results = self._results
-        if results is None:
+        if self._results is None:
             self.action_day(by)
             return
-        position = results.position + by
-        with self.appliance.report_errors():
-            if position >= len(results) and results.more:
-                await results.load_more(self.appliance.memory_worker.run_query)
-            if not 0 <= position < len(results):
-                self.notify("This is the last hit." if by > 0 else "This is the first hit.", timeout=2)
-                return
-            results.position = position
-            hit = results.hits[position]
-            layout = self.transcript.conversation_layout
-            if hit.session_id == self.session_id and layout is not None and hit.message_id in layout.index_by_id:
-                self._land()
-                self._show_position()
-            else:
-                self.session_id, self._target_message_id, self._is_shown = hit.session_id, hit.message_id, False
-                begin(self, self._load, "open", exclusive=True)
+        self._is_loading = True  # the next key is for the hit
+        begin(self, partial(self._go_to_hit, self._results, self._results.position + by), "hit", exclusive=True)
+
+    async def _go_to_hit(self, results: SearchResults, position: int) -> None:
+        is_elsewhere = False
+        try:
+            with self.appliance.report_errors():
+                if position >= len(results) and results.more:
+                    await results.load_more(self.appliance.memory_worker.run_query)
+                if not 0 <= position < len(results):
+                    self.notify("This is the last hit." if position > 0 else "This is the first hit.", timeout=2)
+                    return
+                results.position = position
+                hit = results.hits[position]
+                layout = self.transcript.conversation_layout
+                if hit.session_id == self.session_id and layout is not None and hit.message_id in layout.index_by_id:
+                    self._land()
+                    self._show_position()
+                else:
+                    is_elsewhere = True
+                    self.session_id, self._target_message_id, self._is_shown = hit.session_id, hit.message_id, False
+                    begin(self, self._load, "open", exclusive=True)
+        finally:
+            if not is_elsewhere:
+                self._end_loading()
 
     def action_day(self, by: int) -> None:
         if not self.transcript.jump_day(by):

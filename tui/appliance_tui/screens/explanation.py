@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from appliance_tui.actions import bindings
+from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.widgets.display_text import one_line, pluralize, render_bar
@@ -50,6 +51,7 @@ class ExplanationScreen(ListScreen[None], ModalScreen[None]):
             yield Static(self._description, markup=False, id="why-description")
             if self._why is not None:
                 yield Static(Content("\n").join(list(_score_lines(self._why, self._score))), id="why-parts")
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         self.query_one("#why").border_title = one_line(self._heading)

@@ -201,9 +201,9 @@ MAX_NAMED = 500
 
 
 def default_folder() -> Path:
-    """The folder for downloads, else the present one."""
+    """The folder for downloads, else the person's own."""
     downloads = Path.home() / "Downloads"
-    return downloads if downloads.is_dir() else Path.cwd()
+    return downloads if downloads.is_dir() else Path.home()
 
 
 def free_path(folder: Path, name: str, suffix: str) -> Path:

@@ -41,6 +41,7 @@ from appliance_tui.widgets.erasure_rows import (
     ErasureRow,
     Heading,
     erasure_rows,
+    first_message,
     is_heading,
     render_receipt,
     render_row,
@@ -103,14 +104,16 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
 
     def compose(self) -> ComposeResult:
         with Vertical(id="forgetting", classes="dialog"):
-            with Vertical(id="forget-request"):
+            with Vertical(id="forget-request", classes="-given" if self._ids else ""):
                 for names in FIELD_ROWS:
                     with Horizontal(classes="forget-fields"):
                         for name in names:
                             label, example = FIELDS[name]
                             value = " ".join(self._ids) if name == "ids" else ""
                             yield Static(label)
-                            yield Input(value, placeholder=example, compact=True, id=f"forget-{name}")
+                            line = Input(value, placeholder=example, compact=True, id=f"forget-{name}")
+                            line.can_focus = not self._ids  # what was selected is the request
+                            yield line
                 with Horizontal(id="forget-marks"):
                     yield CheckMark("Everything", id="forget-everything", compact=True)
                     yield CheckMark("Also what repeats it (ctrl+o)", id="forget-echoes", compact=True)
@@ -133,7 +136,8 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
         self._show_user()
         for name in ("#forget-progress", "#forget-confirm", "#forget-receipts"):
             self.query_one(name).display = False
-        self.query_one("#forget-ids" if self._ids else "#forget-words", Input).focus()
+        if not self._ids:
+            self.query_one("#forget-words", Input).focus()
         self._is_ready = True
         self._schedule_preview()
         self.watch(self.app, "erasure", self._show_erasure)
@@ -203,6 +207,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
         paths = [one_line(abbreviate_home(path)) for path in preview.files]
         notes = [
             place_note(preview),
+            first_message(summary, self.appliance.name_of) if self._ids else "",
             f"This erases {summary.description}. It can't be undone.",
             author_note(preview),
             *kept_file_notes(paths),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -17,13 +18,14 @@ from textual.widgets import Input, Static
 from appliance_tui.actions import Action, bindings
 from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
-from appliance_tui.path_input import parse_paths
-from appliance_tui.widgets.display_text import one_line, pluralize, sanitize
+from appliance_tui.path_input import parse_paths, source_file
+from appliance_tui.widgets.display_text import abbreviate_home, one_line, pluralize, sanitize
 from appliance_tui.widgets.files import outcome_rows
 from appliance_tui.widgets.path_line import PathInput
 from appliance_tui.workers import begin
 
 if TYPE_CHECKING:
+    from appliance.types import FileReport
     from appliance_tui.app import ApplianceApp
     from appliance_tui.ingestion import ImportOutcome
 
@@ -38,6 +40,7 @@ class ImportPreviewScreen(ListScreen[None], ModalScreen[None]):
 
     CSS_PATH = "import_preview.tcss"
     PLACE = "offer"
+    SUBMITS = "offer.read"
     BINDINGS = [*bindings("offer")]  # noqa: RUF012
 
     def __init__(self, paths: Sequence[Path] = ()) -> None:
@@ -111,6 +114,8 @@ class ImportPreviewScreen(ListScreen[None], ModalScreen[None]):
 
     def label(self, action: Action) -> str:
         """As ``ListScreen``: from a preview, escape leads back to the files."""
+        if action.id == "offer.read" and not self._paths:
+            return "Continue"
         return "Back" if action.id == "offer.close" and self._shows_preview else super().label(action)
 
     def action_close(self) -> None:
@@ -140,7 +145,31 @@ def preview_content(outcome: ImportOutcome) -> Content:
         return Content(sanitize(outcome.error))
     new, known = (sum(getattr(file, name) for file in outcome.files) for name in ("new", "duplicates"))
     head = Content(f"Would add {pluralize(new, 'message')}; {known:,} already known. Nothing was changed.")
-    return Content("\n\n").join([head, *(row.details for row in outcome_rows(outcome))])
+    rows: list[Content] = []
+    zips: dict[Path, list[FileReport]] = {}
+    for report in outcome.files:
+        if (file := source_file(report.path)) != Path(report.path):
+            zips.setdefault(file, []).append(report)
+    for path, reports in zips.items():
+        if len(reports) > 1 and not any(report.errors for report in reports):
+            rows.append(_zip_content(path, reports))
+        else:
+            zips[path] = []
+    told = {report.path for reports in zips.values() for report in reports}
+    others = replace(outcome, files=[report for report in outcome.files if report.path not in told])
+    return Content("\n\n").join([head, *rows, *(row.details for row in outcome_rows(others))])
+
+
+def _zip_content(path: Path, reports: Sequence[FileReport]) -> Content:
+    """What a zip would give: its files together, because a chat has one for each day."""
+    formats = ", ".join(sorted({report.format for report in reports if report.format}))
+    counts = (sum(getattr(report, name) for report in reports) for name in ("messages", "new", "duplicates"))
+    messages, new, known = counts
+    about = f"{formats} · {pluralize(len(reports), 'file')} in it · {pluralize(messages, 'message')}"
+    return Content.assemble(
+        (one_line(abbreviate_home(str(path))), "bold"),
+        (f"\n{about}: {new:,} new, {known:,} already known", "$foreground-muted"),
+    )
 
 
 async def import_and_notify(app: ApplianceApp, paths: Sequence[Path], options: Mapping[str, Any] | None = None) -> bool:
@@ -154,11 +183,14 @@ async def import_and_notify(app: ApplianceApp, paths: Sequence[Path], options: M
     if outcome.error:
         app.notify(one_line(outcome.error), title="Not imported", severity="error", markup=False)
         return False
-    new, failed = sum(file.new for file in outcome.files), sum(bool(file.errors) for file in outcome.files)
-    text = f"{pluralize(new, 'new message')} from {pluralize(len(outcome.files), 'file')}"
+    new = sum(file.new for file in outcome.files)
+    failed = len({source_file(file.path) for file in outcome.files if file.errors})
+    read = len({source_file(file.path) for file in outcome.files})
+    text = f"{pluralize(new, 'new message')} from {pluralize(read, 'file')}"
     if failed:
-        where = "The list says why" if app.current_mode == "inbox" else "F5 says why"
-        text += f"; {pluralize(failed, 'file')} could not be read completely. {where}"
+        where = "the list" if app.current_mode == "inbox" else "F5"
+        one = "it" if failed == 1 else "one"
+        text += f"; {pluralize(failed, 'file')} could not be read completely. Select {one} in {where} (tab) to see why"
     title = "Imported" if new or not failed else "Nothing imported"
     app.notify(f"{text}.", title=title, severity="warning" if failed else "information", markup=False)
     return True

@@ -17,6 +17,7 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
+from appliance_tui.actions import Action
 from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import source_file
 from appliance_tui.screens.import_preview import import_and_notify, preview_content
@@ -255,8 +256,10 @@ class InboxScreen(FrameScreen):
         """As ``ListScreen``: what acts on a file needs one, and only an import that runs can be stopped."""
         match id:
             case "inbox.retry":
-                return (row := self._marked_row) is not None and bool(row.path) and row.state in RETRIABLE
-            case "inbox.preview" | "inbox.copy" | "inbox.contents":
+                return bool(self._marked_paths())
+            case "inbox.contents":  # where Enter imports again, else it is what Enter does
+                return self._is_retriable
+            case "inbox.preview" | "inbox.copy":
                 return bool(self._marked_paths())
             case "inbox.retry_all":
                 return any(file.state in ("failed", "partial") for file in self._watched_files)
@@ -269,6 +272,18 @@ class InboxScreen(FrameScreen):
             case "inbox.stop":
                 return self.appliance.import_queue.current is not None
         return True
+
+    def label(self, action: Action) -> str:
+        """As ``ListScreen``: Enter imports again what was not read completely, and lists what any other file gave."""
+        return "Contents" if action.id == "inbox.retry" and not self._is_retriable else super().label(action)
+
+    @property
+    def _is_retriable(self) -> bool:
+        return (row := self._marked_row) is not None and bool(row.path) and row.state in RETRIABLE
+
+    def action_other_list(self) -> None:
+        """Go to the other list of files."""
+        (self._file_list if self._import_list.has_focus else self._import_list).focus()
 
     @property
     def _marked_row(self) -> FileRow | None:
@@ -287,7 +302,9 @@ class InboxScreen(FrameScreen):
 
     @on(OptionList.OptionSelected)
     def action_retry(self) -> None:
-        if paths := self._marked_paths():
+        if not self._is_retriable:
+            self.action_contents()
+        elif paths := self._marked_paths():
             self._import_paths(paths, self._begun_with(str(paths[0])))
 
     def action_retry_all(self) -> None:

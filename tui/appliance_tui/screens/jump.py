@@ -14,8 +14,9 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from appliance_tui.actions import bindings
+from appliance_tui.actions import Action, bindings
 from appliance_tui.destinations import Destination, find_destinations
+from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
 from appliance_tui.widgets.rows import MUTED, RowList
 from appliance_tui.widgets.search_line import SearchInput
@@ -35,6 +36,7 @@ class JumpScreen(ListScreen["Destination | None"], ModalScreen["Destination | No
 
     CSS_PATH = "jump.tcss"
     PLACE: ClassVar[str] = "jump"
+    SUBMITS = "jump.choose"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("jump")]
 
     def __init__(self, reading: str | None) -> None:
@@ -49,11 +51,20 @@ class JumpScreen(ListScreen["Destination | None"], ModalScreen["Destination | No
             yield line
             yield RowList[Destination](_line, key=lambda destination: destination, id="jump-rows")
             yield Static("", id="jump-note", markup=False)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         self._queries = SerialWorker(self, cast("ApplianceApp", self.app).memory_worker)
         self.query_one("#jump").border_title = "Go to"
         self._schedule_search()
+
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``; the line moves in the rows at any time."""
+        return id != "line.up"
+
+    def label(self, action: Action) -> str:
+        """As ``ListScreen``; escape closes the dialog from its line too."""
+        return "Close" if action.id == "line.leave" else super().label(action)
 
     @property
     def _rows(self) -> RowList[Destination]:

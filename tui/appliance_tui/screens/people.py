@@ -411,7 +411,8 @@ class PeopleScreen(SelectingScreen):
 
         async def run() -> None:
             with self.appliance.report_errors():
-                change = await self.appliance.memory_worker.run_command(work)
+                worker = self.appliance.memory_worker
+                change = await self.appliance.changes.in_turn(partial(worker.run_command, work))
                 on_done()
                 words = change if isinstance(change, str) else change.words
                 self.notify(one_line(words), timeout=4, markup=False)

@@ -4,44 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
+from appliance_tui.actions import actions, bindings
+from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen, OptionRows
 from appliance_tui.widgets.display_text import one_line
 
 
 @dataclass(frozen=True, slots=True)
 class PickerOption:
-    """An option; ``note`` is shown beside it."""
+    """An option; ``note`` is shown beside it, and ``text`` in place of a value that is an id."""
 
     name: str
     value: str
     note: str = ""
+    text: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The value as a person reads it."""
+        return self.text or self.value
 
     @property
     def label(self) -> str:
-        return f"{self.name}: {self.value}" if self.name else self.value
+        return f"{self.name}: {self.shown}" if self.name else self.shown
 
 
 TypedOptions = Callable[[str], Sequence[PickerOption]]
 """Further options for a typed text."""
+
+Matches = Callable[[PickerOption, str], bool]
+"""Whether an option is one for a typed text."""
+
+
+def has_words(option: PickerOption, text: str) -> bool:
+    """Whether an option has all words of a text."""
+    return all(part in option.label.casefold() for part in text.casefold().split())
+
+
+class PickerLine(Input):
+    """The line that narrows the options. Its arrows, with which a line scrolls elsewhere, move in them."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(action.keys, f"screen.{action.action}", action.name, id=action.id)
+        for action in actions("picker")
+        if action.id in ("picker.next", "picker.previous")
+    ]
 
 
 class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption | None"]):
     """Returns the chosen option, or None if the dialog was closed."""
 
     CSS_PATH = "picker.tcss"
-    BINDINGS = [  # noqa: RUF012
-        Binding("escape", "dismiss(None)", "Close")
-    ]
+    PLACE: ClassVar[str] = "picker"
+    SUBMITS = "picker.choose"
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("picker")]
 
     MAX_OPTIONS = 200
     """Options that are listed at once; typing narrows them."""
@@ -52,18 +79,26 @@ class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption 
         options: Sequence[PickerOption],
         typed_options: TypedOptions = lambda text: (),
         placeholder: str = "",
+        *,
+        is_question: bool = False,
+        matches: Matches = has_words,
     ) -> None:
+        """A question has a few answers, and no line to narrow them."""
         super().__init__()
+        self._matches = matches
         self._heading = title
         self._options = options
         self._typed_options = typed_options
         self._placeholder = placeholder
+        self._is_question = is_question
         self._shown_options: list[PickerOption] = []
 
     def compose(self) -> ComposeResult:
         with Vertical(id="picker"):
-            yield Input(placeholder=self._placeholder or "Type to filter", compact=True)
+            if not self._is_question:
+                yield PickerLine(placeholder=self._placeholder or "Type to filter", compact=True)
             yield OptionRows(markup=False)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         self.query_one("#picker").border_title = self._heading
@@ -74,8 +109,8 @@ class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption 
         self._show_options(event.value)
 
     def _show_options(self, text: str) -> None:
-        parts = text.casefold().split()
-        matches = [option for option in self._options if all(part in option.label.casefold() for part in parts)]
+        matches = [option for option in self._options if self._matches(option, text)]
+        matches.sort(key=lambda option: not has_words(option, text))
         self._shown_options = [*self._typed_options(text), *matches][: self.MAX_OPTIONS]
         options = self.query_one(OptionRows)
         options.clear_options()
@@ -87,8 +122,11 @@ class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption 
         if not self._shown_options and (text or not self._placeholder):
             options.add_option(Option("No match" if text else "Nothing to choose", disabled=True))
 
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
     @on(Input.Submitted)
-    def _choose_highlighted(self) -> None:
+    def action_choose(self) -> None:
         highlighted = self.query_one(OptionRows).highlighted
         if highlighted is not None:
             self.dismiss(self._shown_options[highlighted])

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.events import Key
+from textual.events import DescendantFocus, Key
 from textual.reactive import var
 from textual.widgets import Input, Static
 
 from appliance.errors import ApplianceError
 from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters
 from appliance_tui import filters
+from appliance_tui.actions import Action
 from appliance_tui.path_input import open_file, source_file
 from appliance_tui.pending_hits import SearchRequest, acts_on_hits
 from appliance_tui.query_history import QueryHistory
@@ -49,10 +52,10 @@ COUNT_DELAY_SECONDS = 0.4
 PREVIEW_COLUMNS = 110
 """Columns from which the selected hit is shown beside the list."""
 
-EMPTY_HINT = "Type to search; ↓ selects, enter opens. Filters: author:ben  since:2024-03"
+EMPTY_HINT = "Type to search; ↓ selects, enter opens. Filters: {author}since:{year}"
 
 LEAVING_HINT = "esc again shows the start page."
-KEPT_QUERY_HINT = " There, / and ↑ bring this search back."
+KEPT_QUERY_HINT = " There, ↑ brings this search back."
 
 
 class SearchScreen(SelectingScreen):
@@ -61,6 +64,7 @@ class SearchScreen(SelectingScreen):
     CSS_PATH = "search.tcss"
     PLACE = "recall"
     SUBMITS = "recall.open"
+    MAIN_LIST = f"StartPagePanel, {SelectingScreen.MAIN_LIST}"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (PREVIEW_COLUMNS, "-wide")]  # noqa: RUF012
 
     search_filters: var[SearchFilters] = var(SearchFilters())
@@ -76,13 +80,14 @@ class SearchScreen(SelectingScreen):
             yield HitPreview()
         yield StartPagePanel()
         yield FirstRunPanel()
-        yield Static(EMPTY_HINT, id="note", markup=False)
+        yield Static(_empty_hint(()), id="note", markup=False)
 
     def on_mount(self) -> None:
         super().on_mount()
         self._answered = self._request()
         self._history = QueryHistory()
         self._is_leaving = False
+        self._people_filters = SearchFilters()
         self._queries = SerialWorker(self, self.appliance.memory_worker)
         self.query_one(SearchInput).focus()
         self._refresh_completions = CoalescingRefresh(self, self._load_completions)
@@ -205,12 +210,14 @@ class SearchScreen(SelectingScreen):
             return
         results = self.query_one(HitList).results
         if results is None:
-            self._show_note(filters.filter_note(self.answered_query) or EMPTY_HINT)
+            hint = _empty_hint(self.query_one(SearchInput).completions)
+            self._show_note(filters.filter_note(self.answered_query) or hint)
             return
         order = "newest first" if self.sort == "time" and results.hits else ""
         parts = (
             self.selection_note(),
             results.total_text(),
+            "esc leads back to People" if self._is_from_people else "",
             order,
             filters.filter_note(self.answered_query),
             *results.notes,
@@ -226,7 +233,13 @@ class SearchScreen(SelectingScreen):
             return reason
         names = self.appliance.names_by_id
         pairs = "  ".join(f"{name}:{names.get(value, value)}" for name, value in self.search_filters.pairs())
-        return f"{reason}\n\nFilters: {one_line(pairs)}\nesc, then X clears them."
+        keys = "esc, then X" if self.query_one(SearchInput).has_focus else "X"
+        return f"{reason}\n\nFilters: {one_line(pairs)}\n{keys} clears them."
+
+    @on(DescendantFocus)
+    def _focus_moved(self) -> None:
+        if (results := self.query_one(HitList).results) is not None and not results.hits and self.search_filters:
+            self.query_one(HitList).show_reason(self._why_no_hits(results))
 
     def _show_error(self, request: SearchRequest, text: str) -> None:
         """Say why a search failed, in place of the hits of an earlier one."""
@@ -293,7 +306,12 @@ class SearchScreen(SelectingScreen):
 
     @property
     def _marked_hit(self) -> Hit | None:
-        return self.query_one(HitList).chosen
+        """The selected hit, where it is seen: no key acts on another."""
+        return self.query_one(HitList).chosen if self.query_one("#results").display else None
+
+    def target_ids(self) -> tuple[str, ...]:
+        """As ``SelectingScreen``; none where no hit is seen."""
+        return super().target_ids() if self._marked_hit is not None else ()
 
     @on(HitList.OptionHighlighted)
     def _show_preview(self) -> None:
@@ -316,6 +334,12 @@ class SearchScreen(SelectingScreen):
         else:
             self.query_one(HitList).action_step(event.by)
 
+    @on(SearchInput.Moved)
+    def _move_on_start_page(self, event: SearchInput.Moved) -> None:
+        page = self.query_one(StartPagePanel)
+        if page.display:
+            page.action_end(event.by > 0) if event.to_end else page.action_side(event.by)
+
     def available(self, id: str) -> bool:
         """As ``ListScreen``: what acts on a hit needs one."""
         if id == "line.up":
@@ -324,13 +348,38 @@ class SearchScreen(SelectingScreen):
             return bool(self.search_filters)
         if id in ("recall.search", "app.forget"):
             return not self.query_one(SearchInput).has_focus
+        if id == "recall.unpin":
+            return bool(self._pinned_entry)
         if id == "line.leave":
             return self._marked_hit is not None or bool(self.search_filters)
         if id == "line.down":
-            return self.query_one(StartPagePanel).display
+            return self.query_one(StartPagePanel).display or self._marked_hit is not None
         if id == "recall.open" and (start_page := self.query_one(StartPagePanel)).display:
             return start_page.chosen is not None
         return id == "recall.filter" or not id.startswith("recall.") or self._marked_hit is not None
+
+    def label(self, action: Action) -> str:
+        """As ``ListScreen``; the first step from the line into the start page selects."""
+        page = self.query_one(StartPagePanel)
+        is_first = action.id == "line.down" and page.display and page.marked is None
+        return "Select" if is_first else super().label(action)
+
+    @property
+    def _pinned_entry(self) -> str:
+        """The id of the pinned message that is selected on the start page, "" for none."""
+        start_page = self.query_one(StartPagePanel)
+        return start_page.pinned_id if start_page.display else ""
+
+    async def _unpin(self, id: str) -> None:
+        with self.appliance.report_errors():
+            await self.appliance.make_change(partial(toggle_pins, ids=[id]))
+            self.query_one(StartPagePanel).refresh_soon()
+
+    @on(SearchInput.DeleteOnEmpty)
+    def action_unpin(self) -> None:
+        """Unpin the message that is selected on the start page."""
+        if id := self._pinned_entry:
+            begin(self, partial(self._unpin, id), "pin")
 
     def _show_earlier_query(self, by: int) -> None:
         """Put the query before the present one into the line, or the one after it."""
@@ -342,9 +391,8 @@ class SearchScreen(SelectingScreen):
 
     @on(SearchInput.Exited)
     def _focus_list(self) -> None:
-        start_page = self.query_one(StartPagePanel)
-        if start_page.display:
-            start_page.focus()
+        if not self.query_one("#results").display:  # the line keeps the focus: there is no row that a letter is for
+            self.query_one(StartPagePanel).marked = None
         elif self._marked_hit is not None or self.search_filters or self._answered != self._request():
             self.query_one(HitList).focus()  # where a key that needs a hit waits for it
         else:
@@ -354,19 +402,19 @@ class SearchScreen(SelectingScreen):
     def _show_parts(self) -> None:
         """Show the hits of query and filters; without any the start page, or of an empty memory how to begin."""
         start_page, line = self.query_one(StartPagePanel), self.query_one(SearchInput)
-        had_focus, is_searching = start_page.has_focus, bool(line.value.strip() or self.search_filters)
+        is_searching = bool(line.value.strip() or self.search_filters)
         start_page.set_searching(is_searching)
         self.query_one(FirstRunPanel).set_shown(start_page.is_empty)
         self.query_one("#note").display = not start_page.is_empty
-        self.query_one("#results").display = is_searching and not start_page.is_empty
-        if had_focus and not start_page.display:  # letters stay commands; Textual would move the focus to the line
-            self.query_one(HitList).focus()
+        results, first_run = self.query_one("#results"), self.query_one(FirstRunPanel)
+        results.display = is_searching and not start_page.is_empty
+        if not results.display and not first_run.has_focus_within:  # what is hidden takes no letters
+            self.set_focus(line)
         self.refresh_bindings()
 
-    @on(StartPagePanel.Left)
-    def _leave_start_page(self, event: StartPagePanel.Left) -> None:
-        line = self.query_one(SearchInput)
-        line.take(event.typed) if event.typed else line.focus()
+    @on(HitList.Typed)
+    def _type_into_line(self, event: HitList.Typed) -> None:
+        self.query_one(SearchInput).take(event.character)
 
     @on(StartPagePanel.Searched)
     def _search_example(self, event: StartPagePanel.Searched) -> None:
@@ -419,8 +467,12 @@ class SearchScreen(SelectingScreen):
 
     def action_back(self) -> None:
         """Show the start page, at the second key in a row: one too many behind a dialog costs nothing."""
-        line, start_page = self.query_one(SearchInput), self.query_one(StartPagePanel)
+        line = self.query_one(SearchInput)
         if not (line.value or self.search_filters):
+            return
+        if self._is_from_people:
+            self.search_filters = SearchFilters()
+            self.appliance.action_go("people")
             return
         if not self._is_leaving:
             self._is_leaving = True
@@ -429,7 +481,6 @@ class SearchScreen(SelectingScreen):
         self._is_leaving = False
         line.value, self.search_filters = "", SearchFilters()
         self._show_parts()
-        start_page.focus()
 
     @on(FilterChips.Dropped)
     def _remove_filter(self, event: FilterChips.Dropped) -> None:
@@ -443,8 +494,17 @@ class SearchScreen(SelectingScreen):
     def show_people_messages(self, ids: tuple[str, ...]) -> None:
         """List everything that some people wrote, whatever was searched for before."""
         self.query_one(SearchInput).value = ""
-        self.search_filters = SearchFilters(authors=ids)
+        self.search_filters = self._people_filters = SearchFilters(authors=ids)
         self.query_one(HitList).focus()
+
+    @property
+    def _is_from_people(self) -> bool:
+        """Whether the hits are still those that the People screen asked for, so that escape leads back there."""
+        return (
+            bool(self._people_filters)
+            and not self.query_one(SearchInput).value
+            and (self.search_filters == self._people_filters)
+        )
 
     def action_clear_filters(self) -> None:
         self.search_filters = SearchFilters()
@@ -456,13 +516,14 @@ class SearchScreen(SelectingScreen):
         chosen = await self.app.push_screen_wait(
             PickerScreen(
                 "Filter the search",
-                choices,
+                filters.active_first(choices, self.search_filters, self.appliance.names_by_id),
                 filters.parse_filter,
-                "An author, source, role, tag, tool, file or user; or since 2024-03",
+                "A person, source, tag, tool, file, …; or a date: 2024-03, until 2024",
+                matches=filters.matches_words,
             )
         )
         if chosen is not None:
-            self.search_filters = self.search_filters.with_filter(chosen.name, chosen.value)
+            self.search_filters = filters.choose_filter(self.search_filters, chosen)
 
     async def _load_filter_options(self) -> list[PickerOption]:
         load = partial(filters.filter_options, user=self.appliance.user)
@@ -474,6 +535,7 @@ class SearchScreen(SelectingScreen):
             await self.appliance.startup_done.wait()
         choices = await self._load_filter_options()
         self.query_one(SearchInput).completions = choices
+        self._show_summary()
         with suppress(ApplianceError):  # only colours depend on it
             await self.appliance.refresh_name_keys()
 
@@ -497,10 +559,11 @@ class SearchScreen(SelectingScreen):
             self.app.copy_to_clipboard(hit.text)
             self.notify(f"Copied {pluralize(len(hit.text), 'character')}.", timeout=2)
 
-    @work(exclusive=True, group="pin")
-    async def action_pin(self) -> None:
-        if not (ids := self.target_ids()):
-            return
+    def action_pin(self) -> None:
+        if ids := self.target_ids():
+            begin(self, partial(self._pin, ids), "pin")
+
+    async def _pin(self, ids: Sequence[str]) -> None:
         with self.appliance.report_errors():
             await self.appliance.make_change(partial(toggle_pins, ids=ids))
             await self._load_pins()
@@ -528,6 +591,13 @@ class SearchScreen(SelectingScreen):
             self.notify(f"The file {one_line(str(file))} no longer exists.", severity="warning")
         elif not open_file(file):
             self.notify(f"The file is {one_line(str(file))}.", title="No program opens files here", markup=False)
+
+
+def _empty_hint(options: Sequence[PickerOption]) -> str:
+    """How one begins, with the most frequent author and this year as examples."""
+    name = next((one.shown for one in options if one.name == "author" and not re.search(r"\s", one.shown)), "")
+    author = f"author:{one_line(name)}  " if name else ""
+    return EMPTY_HINT.format(author=author, year=datetime.now(UTC).year)
 
 
 def _read_messages(memory: Appliance, ids: Sequence[str]) -> list[Message]:

@@ -16,7 +16,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from appliance.errors import ApplianceError
-from appliance_tui.actions import bindings
+from appliance_tui.actions import Action, bindings
+from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
 from appliance_tui.widgets.display_text import minute, one_line, pluralize
 from appliance_tui.widgets.rows import MUTED, RowList
@@ -48,6 +49,7 @@ class SessionPickerScreen(ListScreen["SessionChoice | None"], ModalScreen["Sessi
 
     CSS_PATH = "session_picker.tcss"
     PLACE: ClassVar[str] = "present"
+    SUBMITS = "present.choose"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("present")]
 
     def compose(self) -> ComposeResult:
@@ -56,10 +58,19 @@ class SessionPickerScreen(ListScreen["SessionChoice | None"], ModalScreen["Sessi
             line.placeholder = "An id (s12) or words of the title"
             yield line
             yield RowList[SessionChoice](_choice_line, key=lambda choice: choice.id, id="present-rows")
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         self.query_one("#present").border_title = "Current conversation"
         self._schedule_search()
+
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``; the line moves in the rows at any time."""
+        return id != "line.up"
+
+    def label(self, action: Action) -> str:
+        """As ``ListScreen``; escape closes the dialog from its line too."""
+        return "Close" if action.id == "line.leave" else super().label(action)
 
     @on(Input.Changed)
     def _schedule_search(self) -> None:

@@ -43,7 +43,7 @@ QUEUE_LABELS = {
 }
 """The queues of the memory, by what they produce."""
 
-STORED = "Stored: all users, tools too"
+STORED = "Stored, of all users"
 STORED_LABELS = {
     "messages": "messages",
     "chunks": "chunks",
@@ -100,6 +100,11 @@ class StatusScreen(FrameScreen):
                 yield from (self._month_chart, self._source_chart, *self._latency_charts.values(), self._worth_chart)
                 yield from (self._queue_chart, self._disk_chart, self._count_chart)
             yield self._table
+
+    @property
+    def _of_user(self) -> str:
+        """Whose messages the charts of months and sources count."""
+        return f"of {one_line(self.appliance.active_user)}"
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -161,7 +166,9 @@ class StatusScreen(FrameScreen):
             self._status_text.update(_status_line(status))
             self._table.update(self._tables(status))
             return
-        self._month_chart.title = "Messages up to each month" if self.cumulative else "Messages by month"
+        months = "up to each month" if self.cumulative else "by month"
+        self._month_chart.title = f"Messages {self._of_user} {months}"
+        self._source_chart.border_title = f"Messages {self._of_user} by source"
         self._month_chart.show(*_month_lines(self._activity, self.cumulative))
         sources = _messages_by_source(self._activity).most_common()
         self._source_chart.show([(name, count, f"{count:,}") for name, count in sources])
@@ -175,7 +182,7 @@ class StatusScreen(FrameScreen):
         disk = sorted(status["disk_bytes"].items(), key=lambda item: -item[1])
         self._disk_chart.border_title = f"Disk usage (apparent size {_apparent_size(status)})"
         self._disk_chart.show([(name, size, format_bytes(size)) for name, size in disk])
-        self._count_chart.show(_stored_counts(status))
+        self._count_chart.show(self._stored_counts(status))
         self._status_text.update(Content("\n").join([_status_line(status), *self._collapse_idle()]))
 
     def _collapse_idle(self) -> list[Content]:
@@ -215,9 +222,9 @@ class StatusScreen(FrameScreen):
         ]
         sources = _messages_by_source(self._activity).most_common()
         parts = (
-            (STORED, [(name, text) for name, _, text in _stored_counts(status)]),
-            ("Messages by source", [(name, f"{count:,}") for name, count in sources]),
-            ("Messages by month", _month_rows(self._activity)),
+            (STORED, [(name, text) for name, _, text in self._stored_counts(status)]),
+            (f"Messages {self._of_user} by source", [(name, f"{count:,}") for name, count in sources]),
+            (f"Messages {self._of_user} by month", _month_rows(self._activity)),
             (
                 "Disk usage",
                 [
@@ -234,6 +241,16 @@ class StatusScreen(FrameScreen):
             lines += [Content(""), Content.styled(title, "bold $text-accent")]
             lines += [Content(f"  {one_line(name):<24} {text}") for name, text in rows or [("none", "")]]
         return Content("\n").join(lines[1:])
+
+    def _stored_counts(self, status: dict[str, Any]) -> list[tuple[str, float, str]]:
+        """The counts of all users; of the messages also how many are of the one that is shown, where others have
+        some."""
+        counts = status["counts"]
+        rows = [(label, counts[name], f"{counts[name]:,}") for name, label in STORED_LABELS.items()]
+        own = sum(_messages_by_source(self._activity).values())
+        if own != counts["messages"]:
+            rows.insert(1, (self._of_user, own, f"{own:,}"))
+        return rows
 
     def action_table(self) -> None:
         self.plain = not self.plain
@@ -275,11 +292,6 @@ def _backup_age(backup: dict[str, str] | None) -> str:
 def _apparent_size(status: dict[str, Any]) -> str:
     """The size of all files with their holes: what a copy without holes would take."""
     return format_bytes(sum(status["apparent_bytes"].values()))
-
-
-def _stored_counts(status: dict[str, Any]) -> list[tuple[str, float, str]]:
-    counts = status["counts"]
-    return [(label, counts[name], f"{counts[name]:,}") for name, label in STORED_LABELS.items()]
 
 
 def _recall_rows(recall: dict[str, Any]) -> list[tuple[str, str]]:

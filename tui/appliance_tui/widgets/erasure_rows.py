@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MAX_LINE_CHARACTERS = 400
 """Characters of a message that a line is made from."""
 
+MAX_FIRST_CHARACTERS = 60
+"""Characters of the first message beside what is erased."""
+
 ECHO_NAMES = {
     "copy": "near copy", "answer": "answer", "repetition": "repeated", "summary": "summary", "fact": "fact",
     "block": "core memory",
@@ -69,6 +72,14 @@ def erasure_rows(summary: ErasureSummary, chosen_echoes: Collection[str]) -> Ite
         heading = f"The first {len(sample):,} of {count}" if is_partial else f"To be erased: {count}"
         yield Heading(heading + besides)
     yield from sample
+
+
+def first_message(summary: ErasureSummary, name_of: Callable[[str], str]) -> str:
+    """The first message that is erased, on a line that also a low screen has room for; "" without one."""
+    if not summary.sample:
+        return ""
+    message = summary.sample[0]
+    return f"{message.id} · {name_of(message.who)[:20]}: {one_line(message.text)[:MAX_FIRST_CHARACTERS]}"
 
 
 def row_key(row: ErasureRow) -> Hashable:

@@ -12,11 +12,15 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
 from textual.content import Content
 from textual.events import Resize
+from textual.strip import Strip
 from textual.widgets.option_list import Option
 
 from appliance.report_groups import common_folder, outcome_of, quiet_groups
+from appliance_tui.author_colours import readable_colours
 from appliance_tui.list_keys import OptionRows
 from appliance_tui.throughput import format_bytes
 from appliance_tui.widgets.display_text import fit_width, local_minute, one_line, pluralize, sanitize, short_time
@@ -87,6 +91,15 @@ class FileList(OptionRows):
         index = next((index for index, row in enumerate(rows) if selected and row.path == selected.path), None)
         self.highlighted = (0 if rows else None) if index is None or from_top else index
 
+    def render_line(self, y: int) -> Strip:
+        """As OptionList, with a bar at the left of the selected file, which is seen without colours too."""
+        strip, line = super().render_line(y), self.scroll_offset.y + y
+        if not self._rows or line >= len(self._lines) or self._lines[line][0] != self.highlighted:
+            return strip
+        background = next((segment.style.bgcolor for segment in strip if segment.style), None)
+        colour = readable_colours(self.app.theme_variables).meter
+        return Strip([Segment("▌", Style(color=colour, bgcolor=background)), *strip.crop(1)], strip.cell_length)
+
     def on_resize(self, event: Resize) -> None:
         index = self.highlighted
         self._show_rows()
@@ -96,7 +109,7 @@ class FileList(OptionRows):
         with self.app.batch_update():
             self.clear_options()
             self._shown_empty = self.empty
-            width = max(20, self.size.width - 3)
+            width = max(20, self.size.width - 4)
             columns = [
                 max(map(cell_len, column)) for column in zip_longest(*(row.facts for row in self._rows), fillvalue="")
             ]

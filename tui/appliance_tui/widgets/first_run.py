@@ -48,7 +48,7 @@ NOTHING_FOUND = "F8 imports the histories on this machine. None is left to impor
 
 DEMO_NOTICE = (
     "These chats are fictional and belong to the user 'demo'. F9 returns to your own memory;"
-    " 'appliance forget --user demo --everything' erases them."
+    " To erase them: F12, Everything, while they are shown."
 )
 NOTICE_SECONDS = 15.0
 """Seconds for which the notice is shown."""
@@ -277,7 +277,12 @@ async def show_demo(app: ApplianceApp) -> None:
             if has_messages:
                 yes = PickerOption("", "Import them and show them", "as the user 'demo', apart from your own")
                 no = PickerOption("", "Stay", "nothing is imported")
-                if await app.push_screen_wait(PickerScreen("Fictional sample chats", [no, yes])) is not yes:
+                if (
+                    await app.push_screen_wait(
+                        PickerScreen("Import the fictional sample chats?", [no, yes], is_question=True)
+                    )
+                    is not yes
+                ):
                     return
             # They may have been erased before, and are asked for now.
             outcome = await app.import_queue.import_files(demo.samples(), DEMO_USER, again=True)

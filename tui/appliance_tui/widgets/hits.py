@@ -16,7 +16,7 @@ from textual.visual import Visual
 from textual.widgets.option_list import Option
 
 from appliance_tui.author_colours import ReadableColours, readable_colours
-from appliance_tui.list_keys import OptionRows
+from appliance_tui.list_keys import ListScreen, OptionRows
 from appliance_tui.search_results import SearchResults
 from appliance_tui.selection import SelectableRows
 from appliance_tui.widgets.display_text import one_line, render_bar, time_of
@@ -43,6 +43,13 @@ class HitList(SelectableRows, OptionRows):
 
     class NearEnd(Message):
         """The selection or the view has come near the end of the list."""
+
+    class Typed(Message):
+        """A letter was pressed that is no command while there is no hit."""
+
+        def __init__(self, character: str) -> None:
+            super().__init__()
+            self.character = character
 
     def __init__(self) -> None:
         super().__init__(id="hits", markup=False)
@@ -118,13 +125,13 @@ class HitList(SelectableRows, OptionRows):
     def _prompt(self, hit: Hit) -> Content:
         assert self.results is not None
         app, colours = cast("ApplianceApp", self.app), self._colours
+        asks = bool(self.results.spec.query.strip())  # without words, no hit is better than another
         follows = hit.message_id in self.results.followers
         title = "" if follows else app.title_of(hit.session_title or "")
         about = filter(None, (time_of(hit), "" if follows else hit.source.format, title))
         head = Content.assemble(
             ("↳ " if follows else "", colours.muted),
-            (render_bar(hit.score, METER_WIDTH), colours.meter),
-            " ",
+            (f"{render_bar(hit.score, METER_WIDTH)} " if asks else "", colours.meter),
             (
                 app.name_of(hit.who)[:MAX_NAME_CHARACTERS],
                 f"bold {colours.of_author(hit.author, hit.role, self._people)}",
@@ -159,6 +166,17 @@ class HitList(SelectableRows, OptionRows):
 
     def row_marked_on(self, line: int) -> int | None:
         return self._lines[line][0] if line < len(self._lines) and not self._lines[line][1] else None
+
+    def on_key(self, event: events.Key) -> None:
+        """Without a hit, what moves in the list or acts on one is text for the search line."""
+        if self.option_count or not (event.is_printable and event.character):
+            return
+        active = self.screen.active_bindings.get(event.key)
+        id = (active.binding.id or "") if active is not None else ""
+        if not id or id.startswith("list.") or not cast("ListScreen[None]", self.screen).available(id):
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Typed(event.character))
 
     def on_click(self, event: events.Click) -> None:
         if self.select_by_mouse(event):

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from appliance_tui.actions import bindings
+
+
+class AnswerInput(Input):
+    """The input of a question, for the footer."""
+
+    SUBMITS: ClassVar[str] = "question.answer"
+
 
 class PromptLine(Horizontal):
     """A label and an input, visible while a question is open. Unfinished answers are kept as drafts by ``purpose``."""
 
-    BINDINGS = [Binding("escape", "close", show=False)]  # noqa: RUF012
+    BINDINGS = [Binding("escape", "close", "Cancel", id="question.leave")]  # noqa: RUF012
     DEFAULT_CSS = """
     PromptLine { height: 1; margin: 0 1; background: $surface; display: none; }
     PromptLine > Static { width: auto; color: $text-accent; text-style: bold; padding-right: 1; }
@@ -41,7 +51,7 @@ class PromptLine(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Static("", markup=False)
-        yield Input(compact=True)
+        yield AnswerInput(compact=True)
 
     def ask(self, purpose: str, label: str, value: str = "", example: str = "") -> None:
         """Ask for something, starting from the draft for this purpose, else from ``value``."""
@@ -92,7 +102,8 @@ class QuestionLine(Input):
     receiver calls ``finish``.
     """
 
-    BINDINGS = [Binding("escape", "leave", show=False)]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("question")]
+    SUBMITS: ClassVar[str] = "question.answer"
 
     class Answered(Message):
         """Enter was pressed. Where the answer is checked, the receiver calls ``finish`` if it is a good one."""

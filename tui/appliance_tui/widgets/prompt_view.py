@@ -144,6 +144,7 @@ class PromptView(ScrollView, can_focus=True):
     def mark(self, layer: str, item: str) -> None:
         """Highlight an item of a layer, or with "" the layer's heading, and scroll it into view."""
         self._marked = (layer, item)
+        self._show_position()
         first = next((n for n, line in enumerate(self._lines) if (line.layer, line.item) == (layer, item)), None)
         if first is not None:
             last = first
@@ -160,7 +161,7 @@ class PromptView(ScrollView, can_focus=True):
 
     def _show_position(self) -> None:
         top = round(self.scroll_y)
-        layer = self._lines[top].layer if top < len(self._lines) else ""
+        layer = self._marked[0] or (self._lines[top].layer if top < len(self._lines) else "")
         self.border_title = f"Prompt · {layer}" if layer else "Prompt"
 
     def on_resize(self, event: events.Resize) -> None:

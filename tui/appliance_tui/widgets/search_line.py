@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.suggester import Suggester
-from textual.widgets import Button, Input
+from textual.widgets import Button, Input, Static
 
 from appliance.requests.typed_filters import SearchFilters
 from appliance_tui.actions import bindings
@@ -33,8 +33,18 @@ class SearchInput(Input):
             super().__init__()
             self.by = by
 
+    class Moved(Message):
+        """A key for the cursor was pressed on the empty line: left and right, or home and end."""
+
+        def __init__(self, by: int, to_end: bool) -> None:
+            super().__init__()
+            self.by, self.to_end = by, to_end
+
     class DeleteAtStart(Message):
         """Backspace was pressed at the start of the line."""
+
+    class DeleteOnEmpty(Message):
+        """Delete was pressed on the empty line."""
 
     class Exited(Message):
         """The person leaves the line for the list, where single letters are commands."""
@@ -59,11 +69,28 @@ class SearchInput(Input):
     def action_move(self, by: int) -> None:
         self.post_message(self.Move(by))
 
+    def action_cursor_left(self, select: bool = False) -> None:
+        """As Input; on the empty line it posts ``Moved``, as the next three."""
+        super().action_cursor_left(select) if self.value else self.post_message(self.Moved(-1, False))
+
+    def action_cursor_right(self, select: bool = False) -> None:
+        super().action_cursor_right(select) if self.value else self.post_message(self.Moved(1, False))
+
+    def action_home(self, select: bool = False) -> None:
+        super().action_home(select) if self.value else self.post_message(self.Moved(-1, True))
+
+    def action_end(self, select: bool = False) -> None:
+        super().action_end(select) if self.value else self.post_message(self.Moved(1, True))
+
     def action_delete_left(self) -> None:
         """As Input; at the start of the line also posts ``DeleteAtStart``."""
         if self.cursor_position == 0 and self.selection.is_empty:
             self.post_message(self.DeleteAtStart())
         super().action_delete_left()
+
+    def action_delete_right(self) -> None:
+        """As Input; on the empty line it posts ``DeleteOnEmpty``."""
+        super().action_delete_right() if self.value else self.post_message(self.DeleteOnEmpty())
 
     def action_leave(self) -> None:
         self.post_message(self.Exited())
@@ -91,10 +118,14 @@ class _FilterSuggester(Suggester):
             return None
         name, part = partial
         for option in self._line.completions:
-            if option.name == name and option.value.startswith(part) and option.value != part:
-                quoted = f'"{option.value}"' if " " in option.value else option.value
+            if option.name == name and option.shown.startswith(part) and option.shown != part:
+                quoted = f'"{option.shown}"' if " " in option.shown else option.shown
                 return value[: len(value) - len(part)].removesuffix('"') + quoted + " "
         return None
+
+
+HOW_TO_DROP = "f drops one, X all; on the empty line ⌫ the last"
+"""What stands behind the chips."""
 
 
 class FilterChip(Button):
@@ -119,10 +150,11 @@ class FilterChips(Horizontal):
         """Show the filters. ``names`` are those of people by their ids."""
         self.display = bool(filters)
         self.remove_children()
-        self.mount_all(
+        chips = (
             FilterChip(name, value, names.get(value, value) if name in ("author", "with") else value)
             for name, value in filters.pairs()
         )
+        self.mount_all([*chips, Static(HOW_TO_DROP, classes="chips-hint", markup=False)])
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         event.stop()

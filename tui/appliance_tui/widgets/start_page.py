@@ -7,12 +7,11 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import StartPage
     from appliance_tui.app import ApplianceApp
-    from appliance_tui.list_keys import ListScreen
     from appliance_tui.widgets.start_entries import StartEntry
     from appliance_tui.widgets.start_layout import Cell
 
@@ -43,25 +41,14 @@ MARK = "▌ "
 """What stands before the selected entry, which is seen without colours too; before others as much is blank."""
 
 
-class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
-    """The start page, of whose entries one may be selected. It reads itself, and again when the memory changes, as
+class StartPagePanel(ScrollView, can_focus=False, inherit_bindings=False):
+    """The start page, of whose entries one may be selected. The search line keeps the focus: every letter is typed
+    there, and its arrows move the selection. The page reads itself, and again when the memory changes, as
     long as it is shown.
 
     What draws the entries is loaded with the first page, after the first frame.
     """
 
-    FOCUS_ON_CLICK = False  # what is typed after a click is for the search line
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "step(-1)", show=False),
-        Binding("down,j", "step(1)", show=False),
-        Binding("left", "side(-1)", show=False),
-        Binding("right", "side(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("home,g", "end(False)", show=False),
-        Binding("end,G", "end(True)", show=False),
-        Binding("enter", "select", show=False),
-    ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {"start--entry", "start--marked", "start--hovered"}
     DEFAULT_CSS = """
     StartPagePanel {
@@ -95,13 +82,6 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
         def __init__(self, query: str) -> None:
             super().__init__()
             self.query = query
-
-    class Left(Message):
-        """The person goes back to the search line; ``typed`` is what they typed there."""
-
-        def __init__(self, typed: str = "") -> None:
-            super().__init__()
-            self.typed = typed
 
     def __init__(self) -> None:
         super().__init__(id="start-page")
@@ -265,6 +245,13 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
         """The selected entry."""
         return self.entries[self.marked] if self.marked is not None and self.marked < len(self.entries) else None
 
+    @property
+    def pinned_id(self) -> str:
+        """The id of the selected pinned message, "" if another entry is selected."""
+        from appliance_tui.widgets.start_entries import PinnedEntry
+
+        return chosen.message.id if isinstance(chosen := self.chosen, PinnedEntry) else ""
+
     def move(self, by: int) -> bool:
         """Move the selection for the search line, out of it above the first entry; False if it did not move."""
         if not self.display or not self.entries or (self.marked is None and by < 0):
@@ -274,11 +261,8 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
         return True
 
     def action_step(self, by: int) -> None:
-        """Move the selection by so many entries; above the first one is the search line."""
-        if self.marked in (None, 0) and by < 0:
-            self.post_message(self.Left())
-        else:
-            self.move(by)
+        """As ``Navigable``."""
+        self.move(by)
 
     def action_page(self, by: int) -> None:
         """Move the selection by about a screen."""
@@ -323,10 +307,6 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
             top = 0 if self.marked == 0 else row  # with the heading above it
             self.scroll_to_region(Region(0, top, 1, row - top + 2), animate=False, force=True, x_axis=False)
 
-    def on_focus(self) -> None:
-        if self.marked is None and self.entries:
-            self.marked = 0
-
     def _entry_at(self, event: events.MouseEvent) -> int | None:
         offset = event.get_content_offset(self)
         row = -1 if offset is None else offset.y + self.scroll_offset.y
@@ -348,14 +328,6 @@ class StartPagePanel(ScrollView, can_focus=True, inherit_bindings=False):
             self.action_select()
         else:
             self.marked = entry
-
-    def on_key(self, event: events.Key) -> None:
-        """Letters that are no commands here are typed into the search line: on the page there is no hit to act on."""
-        active = self.screen.active_bindings.get(event.key)
-        is_command = active is not None and cast("ListScreen[Any]", self.screen).available(active.binding.id or "")
-        if event.is_printable and event.character and not is_command:
-            event.stop()
-            self.post_message(self.Left(event.character))
 
     # --- opening ------------------------------------------------------------------------------------------
 

@@ -13,10 +13,19 @@ from appliance.server.http.core_bodies import AppendToBlockBody, BlockBody, Repl
 from appliance.server.http.problems import Forbidden, usage_error_as_conflict
 from appliance.server.http.routes.base import json_response, make_router, problem_responses
 from appliance.types import BlockEditor, BlockRevision, CoreBlock
+from appliance.types.core import MAX_LABEL_CHARACTERS
 
 router = make_router("core memory")
 
-Label = Annotated[str, Path(description="The label of a block.", examples=["persona"])]
+Label = Annotated[
+    str,
+    Path(
+        description="The label of a block: a word of letters, digits, '-', '_' and '.'.",
+        pattern=r"^[^\W_][\w.-]*$",
+        max_length=MAX_LABEL_CHARACTERS,
+        examples=["persona"],
+    ),
+]
 UserId = Annotated[str | None, Query(min_length=1)]
 
 
@@ -33,29 +42,34 @@ def block(caller: Reader, label: Label, user_id: UserId = None, namespace: str |
     return json_response(caller.memory.core.get(label, user_id=user, namespace=namespace))
 
 
-@router.put("/v1/core/{label}", response_model=CoreBlock)
+@router.put("/v1/core/{label}", response_model=CoreBlock, responses=problem_responses(409))
 def set_block(caller: Writer, label: Label, body: BlockBody) -> Response:
     """Write a block, or begin one; what is left out stays as it is. The text before stays in its history."""
-    found = caller.memory.core.set(
-        label,
-        body.value,
-        description=body.description,
-        limit=body.limit,
-        read_only=body.read_only,
-        revision=body.revision,
-        by=_editor(caller, body.by),
-        user_id=caller.resolve_user(body.user_id),
-        namespace=caller.resolve_namespace(body.namespace),
-    )
-    return json_response(found)
+    user, namespace = caller.resolve_user(body.user_id), caller.resolve_namespace(body.namespace)
+    by = _editor(caller, body.by)
+    with usage_error_as_conflict():
+        changed = caller.memory.core.set(
+            label,
+            body.value,
+            description=body.description,
+            limit=body.limit,
+            read_only=body.read_only,
+            revision=body.revision,
+            by=by,
+            user_id=user,
+            namespace=namespace,
+        )
+    return json_response(changed)
 
 
-@router.post("/v1/core/{label}/append", response_model=CoreBlock)
+@router.post("/v1/core/{label}/append", response_model=CoreBlock, responses=problem_responses(409))
 def append_to_block(caller: Writer, label: Label, body: AppendToBlockBody) -> Response:
     """Add a line to a block, or begin a block with it."""
     user, namespace = caller.resolve_user(body.user_id), caller.resolve_namespace(body.namespace)
     by = _editor(caller, body.by)
-    return json_response(caller.memory.core.append(label, body.text, by=by, user_id=user, namespace=namespace))
+    with usage_error_as_conflict():
+        changed = caller.memory.core.append(label, body.text, by=by, user_id=user, namespace=namespace)
+    return json_response(changed)
 
 
 @router.post("/v1/core/{label}/replace", response_model=CoreBlock, responses=problem_responses(404, 409))
@@ -75,12 +89,14 @@ def block_history(caller: Reader, label: Label, user_id: UserId = None, namespac
     return json_response(caller.memory.core.history(label, user_id=user, namespace=namespace))
 
 
-@router.post("/v1/core/{label}/revert", response_model=CoreBlock, responses=problem_responses(404))
+@router.post("/v1/core/{label}/revert", response_model=CoreBlock, responses=problem_responses(404, 409))
 def revert_block(caller: Writer, label: Label, body: RevertBlockBody) -> Response:
     """Give a block a text again that it had."""
     user, namespace = caller.resolve_user(body.user_id), caller.resolve_namespace(body.namespace)
     by = _editor(caller, body.by)
-    return json_response(caller.memory.core.revert(label, body.revision, by=by, user_id=user, namespace=namespace))
+    with usage_error_as_conflict():
+        changed = caller.memory.core.revert(label, body.revision, by=by, user_id=user, namespace=namespace)
+    return json_response(changed)
 
 
 @router.delete("/v1/core/{label}", response_model=CoreBlock, responses=problem_responses(404))

@@ -11,6 +11,7 @@ from starlette.responses import Response
 from appliance.server.http import responses
 from appliance.server.http.bodies import DateText, FactCorrectionBody, FactSentenceBody, FactValueBody
 from appliance.server.http.caller import Reader, Writer
+from appliance.server.http.problems import usage_error_as_conflict
 from appliance.server.http.routes.base import CREATED, json_response, make_router, problem_responses
 from appliance.types import Fact, FactKind, FactState
 
@@ -46,12 +47,14 @@ def list_facts(
     )
 
 
-@router.post("/v1/facts", response_model=Sequence[Fact], status_code=CREATED)
+@router.post("/v1/facts", response_model=Sequence[Fact], status_code=CREATED, responses=problem_responses(409))
 def add_fact(caller: Writer, body: FactSentenceBody | FactValueBody) -> Response:
     """Add a fact, as a sentence or as an attribute with its value. Answers with the facts that result."""
     user, namespace = caller.resolve_user(body.user_id), caller.resolve_namespace(body.namespace)
     if isinstance(body, FactSentenceBody):
-        return json_response(caller.memory.facts.add(body.text, user_id=user, namespace=namespace), CREATED)
+        with usage_error_as_conflict():  # a question, or words that state nothing
+            facts = caller.memory.facts.add(body.text, user_id=user, namespace=namespace)
+        return json_response(facts, CREATED)
     facts = caller.memory.facts.add(
         attribute=body.attribute,
         value=body.value,

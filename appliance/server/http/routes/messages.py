@@ -35,7 +35,8 @@ def add_message(caller: Writer, body: NewMessageBody) -> Response:
 @router.get("/v1/messages/{id}", response_model=Message, responses=problem_responses(404, 409))
 def message(caller: Reader, id: Id) -> Response:
     """A message in full. It counts as recalled, unless the token is read-only."""
-    stored = caller.message(id)
+    with usage_error_as_conflict():
+        stored = caller.message(id)
     if not caller.grant.read_only:
         caller.memory.pins.note_recalled([stored.id])
     return json_response(stored)
