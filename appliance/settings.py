@@ -284,6 +284,9 @@ class ServerSettings(Section, frozen=True):
     """Most TCP connections at once; beyond it, those that wait for a request are closed for new ones."""
     connections_per_peer: Annotated[int, Meta(ge=1)] = 256
     """Most of them from one address."""
+    readers: Annotated[int, Meta(ge=0, le=64)] | None = None
+    """Most processes that carry out searches beside the daemon's own while several run; without a number one less than
+    there are processors, at most 4. 0 starts none. Each takes about 45 MB."""
     hosts: tuple[str, ...] = ()
     """Names under which other programs may call the server, besides localhost: "host.docker.internal" for containers,
     the name of a reverse proxy; with a port ("memory.example:443") only at this one."""

@@ -22,11 +22,11 @@ from appliance.engine.home_database import apply_default_ttl, open_database
 from appliance.engine.index_location import unless_index_is_away
 from appliance.engine.index_service import IndexService
 from appliance.engine.model_cache import ModelCache
+from appliance.engine.reader_pool import ReaderPool
 from appliance.engine.unfinished_imports import UnfinishedImports
 from appliance.engine.verification import verify
 from appliance.errors import StoreCorrupt
 from appliance.languages import temporal
-from appliance.retrieval import pipeline as retrieval
 from appliance.retrieval import search_query
 from appliance.retrieval.weights import profiles
 from appliance.runtime.admission import AdmissionControl
@@ -95,6 +95,7 @@ class Engine:
         apply_default_ttl(self._database, settings.session.ttl)
         self.recorder, self.admission, self._damage_scans = models.metrics, AdmissionControl(), DamageScans()
         self.events = EventBus(self.recorder.count_event)
+        self.readers = ReaderPool(home.database, self.admission, self.recorder)
         self._index_service = IndexService(
             home, settings, self._database, self.admission, self.recorder, self.events.publish, models
         )
@@ -151,6 +152,7 @@ class Engine:
     def close(self) -> None:
         """Answer running queries, stop the workers, and release the home. Later requests raise a StoreError."""
         self.admission.close()
+        self.readers.close()
         self._scheduler.stop(partial(embedding_api.cancel_requests, self._llm, self._index_service.models))
         if (pins := Engine.pins.peek(self)) is not None:
             pins.close()
@@ -380,9 +382,8 @@ class Engine:
         """See ``SearchRequest``."""
         page, current_session = search_query.resolve_page(request, self.settings.search.limit), None
         if request.asked_in:
-            current_session = sessions.key(
-                self.sessions.info(r.SessionRequest(request.asked_in, user_id=request.user_id))
-            )
+            asking = r.SessionRequest(request.asked_in, user_id=request.user_id)
+            current_session = sessions.key(self.sessions.info(asking))
         scope = self._scope(request.user_id, request.namespace, request.agent_id)
         if request.authors or request.participants or search_query.asks_for_words(request.query):
             self.people.refresh()
@@ -398,10 +399,9 @@ class Engine:
                 if request.why_not is not None:
                     self.message(r.MessageRequest(request.why_not))  # raises: there is none
                 return Hits((), request.query, request.mode, ("nothing has been stored yet",), took_ms=0.0)
-            hits = retrieval.search(resources, query, page, explained_message=request.why_not)
+            hits = self.readers.search(resources, query, page, request.why_not)
             if not hits.found and query.by_question:  # others may have written what somebody said
-                query = resolve(by_asked_author=False)
-                hits = retrieval.search(resources, query, page, explained_message=request.why_not)
+                hits = self.readers.search(resources, resolve(by_asked_author=False), page, request.why_not)
             return replace(hits, query=request.query)
 
     def context(self, request: r.ContextRequest) -> Context:

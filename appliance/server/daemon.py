@@ -23,6 +23,7 @@ import uvicorn
 from appliance import __version__, config, paths
 from appliance.client import Appliance
 from appliance.engine.engine import Engine
+from appliance.engine.reader_pool import usual_readers
 from appliance.errors import ApplianceError, DaemonGone, HomeLocked, UsageError
 from appliance.server import logs
 from appliance.server.access.grants import Service
@@ -92,6 +93,7 @@ def serve(
         memory = stack.enter_context(Appliance.of(engine))
         engine.load()
         settings = memory.settings.server
+        engine.readers.allow(usual_readers() if settings.readers is None else settings.readers)
         host, port = host or settings.host, settings.port if port is None else port
         if not is_loopback(host) and not beyond_loopback:
             raise UsageError(

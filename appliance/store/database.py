@@ -257,6 +257,16 @@ class Database:
         return connection
 
 
+def open_for_reading(path: Path) -> sqlite3.Connection:
+    """A connection to the database of a memory that another process has open: it sees what that one has committed."""
+    connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None, factory=_ReadConnection)
+    connection.path = path
+    Database._prepare(connection, searchable)
+    for pragma in ("query_only = ON", f"cache_size = -{READER_CACHE_KIB}", "temp_store = MEMORY"):
+        connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
 class InMemoryDatabase(Database):
     """A database of which nothing reaches the disk. Its one connection serves reading and writing; its owner makes one
     request at a time."""

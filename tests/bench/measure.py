@@ -169,3 +169,25 @@ def say(words: str) -> None:
 
 def show(document: Document) -> None:
     print(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def memory_mb(process: int) -> dict[str, float]:
+    """The resident memory of a process, in MB."""
+    fields = dict(
+        line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines() if ":" in line
+    )
+    return {name: round(int(fields[name].split()[0]) / 1024, 1) for name in ("VmRSS", "RssAnon", "RssFile")}
+
+
+def worked(process: int) -> float:
+    """Seconds of processor time that a process has used."""
+    parts = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def idle(process: int, seconds: float) -> Document:
+    """What a process takes of the processor, in percent of a core, and of memory, with nothing asked of it."""
+    before, began = worked(process), time.perf_counter()
+    time.sleep(seconds)
+    share = (worked(process) - before) / (time.perf_counter() - began)
+    return {"cpu_percent": round(100 * share, 2), "resident_mb": memory_mb(process)}

@@ -1,13 +1,15 @@
 """A memory under load: searches alone, then beside an ingest and two writers; in this process, then over HTTP.
 
-    python -m tests.bench.serving --home COPY [--seconds 10] [--quick] [--only process|http] [--user me]
+    python -m tests.bench.serving --home COPY [--seconds 10] [--quick] [--only process|http|sixteen] [--user me]
 
 The home is a copy of one that ``tests.bench.scale`` has built (its ``alone``, 100,000 chunks): it is changed. Its
 vectors are a stand-in's; they count here as the shipped model's, which embeds the questions and what is taken in:
 only time is measured. Each phase lasts ``--seconds``. Readers ask one question after the other, no two alike, or ten a
 second in all ("paced": a question's time counts from when it was due). Beside them an ingest reads export after
 export, and two writers say something, look for it, and wait a quarter of a second; what isn't found is counted as
-stale. Nothing but loopback is opened.
+stale. Last, sixteen ask a daemon without reader processes and one with them, in turns, alone and beside an ingest; the
+processor time of a search is that of the daemon and its readers. ``--only sixteen`` does this alone, and ``--readers``
+says how many there are. Nothing but loopback is opened.
 
 Targets: p95 over HTTP at ten a second beside an ingest at most 60 ms; 40 searches a second without one; p95 with
 eight readers beside all that at most twice that of eight readers alone; HTTP adds at most 5 ms; idle below 1 % of a
@@ -38,6 +40,7 @@ import httpx
 
 import appliance_models
 from appliance import Appliance
+from appliance.engine.reader_pool import usual_readers
 from appliance.store.passages import PASSAGE_FORMAT
 from appliance.store.vectors import HEADER_BYTES, VectorLedger
 from tests.bench import material, measure
@@ -394,19 +397,9 @@ def over_http(home: Path, user: str, questions: Sequence[str], seconds: float) -
             answer.raise_for_status()
             beyond.append(time.perf_counter() - began - answer.json()["took_ms"] / 1000)
 
-        def take(file: Path, told: Callable[[int], None]) -> None:
-            with served.client() as client:
-                read = client.post(
-                    "/v1/import",
-                    params={"user_id": user, "wait": "true", "filename": file.name},
-                    content=file.read_bytes(),
-                    headers={"content-type": "application/octet-stream"},
-                )
-            read.raise_for_status()
-            told(EXPORT_MESSAGES)
-
+        _, take = asking(served, user)
         in_turn(ask, asked, 1, seconds / 5)
-        found["idle"] = idle(served.process, seconds)
+        found["idle"] = measure.idle(served.process, seconds)
         found["sustained"] = {}
         for connections in CONNECTIONS:
             beyond.clear()
@@ -417,26 +410,30 @@ def over_http(home: Path, user: str, questions: Sequence[str], seconds: float) -
         with busy(made, take) as beside:
             found["beside_ingest"] = paced(ask, asked, RATE, 2 * seconds).told()
         found["beside_ingest"]["beside"] = beside.told()
-        found["after"] = idle(served.process, seconds)
+        found["after"] = measure.idle(served.process, seconds)
     return found
 
 
-def idle(process: int, seconds: float) -> measure.Document:
-    """What a process takes of the processor, in percent of a core, and of memory, with nothing asked of it."""
-    before, began = _worked(process), time.perf_counter()
-    time.sleep(seconds)
-    share = (_worked(process) - before) / (time.perf_counter() - began)
-    fields = dict(
-        line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines() if ":" in line
-    )
-    kept = {name: round(int(fields[name].split()[0]) / 1024, 1) for name in ("VmRSS", "RssAnon", "RssFile")}
-    return {"cpu_percent": round(100 * share, 2), "resident_mb": kept}
+def asking(served: Daemon, user: str) -> tuple[Ask, Take]:
+    """How to ask a daemon, and how to give it an export."""
+    clients = threading.local()
 
+    def ask(question: str) -> None:
+        if not hasattr(clients, "client"):
+            clients.client = served.client()
+        clients.client.post("/v1/search", json={"query": question, "user_id": user}).raise_for_status()
 
-def _worked(process: int) -> float:
-    """Seconds of processor time that a process has used."""
-    parts = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
+    def take(file: Path, told: Callable[[int], None]) -> None:
+        with served.client() as client:
+            client.post(
+                "/v1/import",
+                params={"user_id": user, "wait": "true", "filename": file.name},
+                content=file.read_bytes(),
+                headers={"content-type": "application/octet-stream"},
+            ).raise_for_status()
+        told(EXPORT_MESSAGES)
+
+    return ask, take
 
 
 def relabelled(home: Path) -> None:
@@ -463,8 +460,9 @@ def relabelled(home: Path) -> None:
 
 
 def run(
-    home: Path, user: str, seconds: float, only: str | None, question_count: int = 200, messages: int = EXPORT_MESSAGES
-) -> measure.Document:
+    home: Path, user: str, seconds: float, only: str | None,
+    question_count: int = 200, messages: int = EXPORT_MESSAGES, readers: int = 1,
+) -> measure.Document:  # fmt: skip
     relabelled(home)
     questions = material.questions(material.texts()[0], question_count)
     document: measure.Document = {
@@ -473,10 +471,14 @@ def run(
         "seconds_a_phase": seconds,
         "targets": TARGETS,
     }
-    if only != "http":
+    if only in (None, "process"):
         document["in_process"] = in_process(home, user, questions, seconds, messages)
-    if only != "process":
+    if only in (None, "http"):
         document["http"] = over_http(home, user, questions, seconds)
+    if only in (None, "sixteen"):
+        from tests.bench import searchers  # it is made of the parts of this module
+
+        document["sixteen"] = searchers.sixteen(home, user, questions, seconds, readers)
     return document
 
 
@@ -486,9 +488,10 @@ def main() -> None:
     parser.add_argument("--user", default="me", help="whose memory is asked")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long each phase lasts")
     parser.add_argument("--quick", action="store_true", help="two seconds a phase")
-    parser.add_argument("--only", choices=("process", "http"), help="one half alone")
+    parser.add_argument("--only", choices=("process", "http", "sixteen"), help="one part alone")
+    parser.add_argument("--readers", type=int, default=max(usual_readers(), 1), help="reader processes of a daemon")
     given = parser.parse_args()
-    measure.show(run(given.home, given.user, 2.0 if given.quick else given.seconds, given.only))
+    measure.show(run(given.home, given.user, 2.0 if given.quick else given.seconds, given.only, readers=given.readers))
 
 
 if __name__ == "__main__":
