@@ -216,7 +216,7 @@ def minhashes(shingle_sets: Sequence[frozenset[str]]) -> NDArray[np.uint32]:
     """Return the MinHash of each of the sets, which are not empty: the least hash of its shingles under each
     permutation, shape (len(shingle_sets), ``BAND_COUNT * ROWS_PER_BAND``), little-endian.
 
-    They are those of datasketch's ``MinHash(num_perm=…, seed=1, hashfunc=zlib.crc32, scheme="affine32")``. Computing
+    They are those of datasketch 2's ``MinHash(num_perm=…, seed=1, hashfunc=zlib.crc32, scheme="affine32")``. Computing
     those of many texts at once takes a fifth of the time.
     """
     if not shingle_sets:
@@ -242,12 +242,10 @@ def _mix(hashes: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 @cache
 def _permutations() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    # Imported when first needed: it imports scipy, which takes a second and 35 MB.
-    from datasketch import MinHash  # type: ignore[import-untyped]
-
-    sketch = MinHash(num_perm=BAND_COUNT * ROWS_PER_BAND, seed=1, hashfunc=zlib.crc32, scheme="affine32")
-    factors, summands = sketch.permutations
-    return np.asarray(factors, np.uint32), np.asarray(summands, np.uint32)
+    # As datasketch draws them. numpy keeps what RandomState draws as it is, and bands are stored.
+    draw, count = np.random.RandomState(1), BAND_COUNT * ROWS_PER_BAND
+    factors = draw.randint(0, 1 << 31, count, dtype=np.uint32) * np.uint32(2) + np.uint32(1)
+    return factors, draw.randint(0, 1 << 32, count, dtype=np.uint32)
 
 
 def jaccard(first: frozenset[str], second: frozenset[str]) -> float:

@@ -152,8 +152,14 @@ def from_known(model: str, folder: Path, threads: int | None = None) -> Fastembe
 def _import_fastembed() -> Any:
     # huggingface_hub reads it on import. A second safeguard: specific_model_path already prevents downloads.
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    import fastembed
-
+    try:
+        import fastembed
+    except ModuleNotFoundError as error:
+        raise ModelMissing(
+            "The library fastembed, which runs this model, is not installed. Run pip install '.[fastembed]' in a clone "
+            "of the repository, or import the model's folder with 'appliance models import DIR' and use it without "
+            "'fastembed:'."
+        ) from error
     return fastembed
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,12 @@ def test_a_folder_without_tokenizer_config_is_refused(pack: Path) -> None:
 def test_a_name_that_fastembed_does_not_know_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnknownModel, match="fastembed has no model 'nobody/nothing'"):
         load(f"fastembed:nobody/nothing@{tmp_path}")
+
+
+def test_a_missing_library_is_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "fastembed", None)
+    for name in (f"fastembed:{DEFAULT_MODEL}", f"fastembed:nobody/nothing@{tmp_path}"):
+        with pytest.raises(
+            ModelMissing, match=r"fastembed, .* is not installed.*\[fastembed\].*appliance models import"
+        ):
+            load(name)
