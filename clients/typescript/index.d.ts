@@ -1694,7 +1694,7 @@ export class Appliance extends Client {
    */
   embeddings(body: {
   encoding_format?: "float" | "base64";
-  input: string | Array<string>;
+  input: string | Array<number> | Array<string> | Array<Array<number>>;
   input_type?: "passage" | "query";
   model?: string;
 }, options?: RequestOptions): Promise<Record<string, unknown>>;

@@ -35,6 +35,7 @@ def test_search_prints_a_line_a_hit(run: Run, kept: Path) -> None:
 def test_search_says_when_all_hits_are_weak(run: Run, kept: Path) -> None:
     assert "; weak matches only, the best score is 0." in run("search", "spaceship", "--min-score", "0").stderr
     assert "weak" not in run("search", "QX-4471").stderr
+    assert "Did you mean file:main.go?" in run("search", "fil:main.go").stderr
 
 
 def test_search_prints_the_contracts_shape(run: Run, kept: Path) -> None:

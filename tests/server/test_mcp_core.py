@@ -72,7 +72,11 @@ def test_a_reader_only_reads_core_memory(memory: Appliance) -> None:
 
     async def reader(caller: Caller) -> None:
         assert (await caller.call("memory_core"))["blocks"][0]["text"] == "Has a cat."
-        assert "action" in await caller.refused("memory_core", action="append", label="person", text="x")
+        said = await caller.refused("memory_core", action="append", label="person", text="x")
+        assert (
+            said
+            == "memory_core with the action append writes, but this access is read-only.\nUse one of history, list."
+        )
 
     async def other(caller: Caller) -> None:
         assert "empty" in await caller.said("memory_core")

@@ -32,6 +32,7 @@ from mcp_types import (
 
 from appliance import __version__
 from appliance.errors import ApplianceError, NotFound, UsageError
+from appliance.server import hints
 from appliance.server.mcp import prompts, rendering, resources, schemas, tools
 from appliance.server.mcp.access import McpAccess
 
@@ -87,6 +88,7 @@ def build_server(
                     code=INVALID_PARAMS, message=f"There is no tool {params.name!r}. Use one of {', '.join(allowed)}."
                 )
             tool = allowed[params.name]
+            tools.require_reading(tool, params.arguments or {})
             arguments = schemas.parse_arguments(tool.arguments_type, params.arguments or {})
             result = await anyio.to_thread.run_sync(bind(context, lambda access: tool.handler(access, arguments)))
         except ApplianceError as error:
@@ -158,7 +160,7 @@ async def run_or_raise(what: str, work: Callable[[], T], data: Mapping[str, str]
 
 def error_text(error: ApplianceError) -> str:
     """An error's message and hint."""
-    return f"{error}\n{error.hint}" if error.hint else str(error)
+    return f"{error}\n{hints.over_mcp(error.hint)}" if error.hint else str(error)
 
 
 def bug_text(what: str, error: Exception) -> str:
