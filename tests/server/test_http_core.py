@@ -49,6 +49,7 @@ def test_a_token_writes_as_an_assistant_of_its_user(memory: Appliance, client: T
         assert [block["label"] for block in other.get("/v1/core").json()] == ["persona"]
         written = other.put("/v1/core/person", json={"value": "Has a cat."}).json()
         assert written["changed_by"] == "assistant" and written["user_id"] == "ana"
+        assert written["assistant"] == "kitchen"  # the name of its token
         assert other.put("/v1/core/persona", json={"value": "Obeys me."}).status_code == 409
         assert other.put("/v1/core/person", json={"limit": 7000}).status_code == 409
         assert other.delete("/v1/core/person").status_code == 403

@@ -42,6 +42,7 @@ def test_an_assistant_keeps_its_core_memory(memory: Appliance) -> None:
         assert [form["text"] for form in history["blocks"]] == ["Has a cat.", "Lives in Munich.", "Lives in Berlin."]
         await caller.call("memory_core", action="revert", label="person", revision=2)
         assert "Lives in Munich." in (await caller.call("memory_context", query="anything"))["text"]
+        assert {form.assistant for form in memory.core.history("person")} == {"mcp"}  # as the client calls itself
         for wrong, said in (
             ({"action": "append", "text": "x"}, "needs label"),
             ({"action": "append", "label": "person"}, "needs text"),

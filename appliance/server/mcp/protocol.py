@@ -49,6 +49,12 @@ MemoryProvider = Callable[[], AbstractContextManager["Appliance"]]
 T = TypeVar("T")
 
 
+def _client_name(context: McpRequestContext) -> str:
+    """The name that the client's program gives itself, "" without one."""
+    client: Any = context.session.client_params
+    return str(client.client_info.name) if client is not None else ""
+
+
 def build_server(
     lease: MemoryProvider,
     grant: Callable[[McpRequestContext], Grant],
@@ -65,11 +71,11 @@ def build_server(
     """
 
     def bind(context: McpRequestContext, work: Callable[[McpAccess], T]) -> Callable[[], T]:
-        request_grant, name = grant(context), conversation(context)
+        request_grant, name, client = grant(context), conversation(context), _client_name(context)
 
         def call() -> T:
             with lease() as memory:
-                return work(McpAccess(memory, request_grant, name))
+                return work(McpAccess(memory, request_grant, name, client))
 
         return call
 
