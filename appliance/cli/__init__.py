@@ -7,7 +7,9 @@ the start.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 PRIVATE_UMASK = 0o077
 """Only the user can read the files that this process creates, in the home or elsewhere."""
@@ -17,13 +19,31 @@ BLAS_THREAD_TIMEOUT = "4"
 default they keep a processor busy for 50 ms after each use, and when NumPy is loaded: the screen draws meanwhile."""
 
 
+SCREEN_PURPOSE = "appliance tui"
+"""What a screen uses a home for."""
+
+_SCREEN_ELSEWHERE = frozenset({"--help", "-h", "--json", "--serve"})
+"""The options of ``tui`` with which no screen is drawn in this terminal."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line, by default that of this process, and return its exit code."""
     os.umask(PRIVATE_UMASK)
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", BLAS_THREAD_TIMEOUT)
     try:
-        from appliance.cli.app import run
+        with _beginning(sys.argv[1:] if arguments is None else arguments):
+            from appliance.cli.app import run
 
-        return run(arguments)
+            return run(arguments)
     except KeyboardInterrupt:  # before a verb runs, or when it has ended
         return 130
+
+
+def _beginning(arguments: Sequence[str]) -> AbstractContextManager[None]:
+    """What a verb begins with before the modules of the command line are loaded: a screen, with the process that opens
+    its memory."""
+    if list(arguments[:1]) != ["tui"] or not sys.stdout.isatty() or not _SCREEN_ELSEWHERE.isdisjoint(arguments):
+        return nullcontext()
+    from appliance.transports import owner_process
+
+    return owner_process.started_early(SCREEN_PURPOSE)

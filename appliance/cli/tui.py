@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from appliance.cli import options
+from appliance.cli import SCREEN_PURPOSE, options
 from appliance.cli.options import flag, option
 from appliance.errors import UsageError
 from appliance.paths import find_home
@@ -48,7 +48,7 @@ def tui(
         code = importlib.import_module("appliance_tui.browser").serve(home, user, theme, port, reveal)
     else:
         _check_terminal()
-        with owner_process.running(find_home(home), "appliance tui") as wait_for_owner:
+        with owner_process.running(find_home(home), SCREEN_PURPOSE) as wait_for_owner:
             code = importlib.import_module("appliance_tui.main").run(home, user, theme, wait_for_owner, reveal)
     if code:
         raise typer.Exit(code)

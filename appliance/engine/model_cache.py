@@ -126,7 +126,7 @@ class ModelCache:
             return
         with suppress(Exception):  # a failure occurs again, and is reported, where the model is needed
             loaded = self.load(model)
-            if not is_remote(loaded):
+            if not is_remote(loaded) and loaded.name not in self._ran:
                 with self._running(loaded):
                     loaded.embed_query("warm")
             appliance_models.load_lexicon()

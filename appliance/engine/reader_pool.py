@@ -10,7 +10,6 @@ and ended when they have had nothing to do.
 from __future__ import annotations
 
 import logging
-import os
 import subprocess
 import sys
 import threading
@@ -29,6 +28,7 @@ from appliance.runtime import child_process
 from appliance.runtime.address_space import available_bytes
 from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.metrics import Metrics
+from appliance.runtime.processors import processors
 from appliance.types import Hits
 
 IDLE_SECONDS = 300.0
@@ -49,8 +49,7 @@ MAX_USUAL_READERS = 4
 
 def usual_readers() -> int:
     """How many readers a daemon has if no setting says so: one less than there are processors."""
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(processors - 1, MAX_USUAL_READERS)
+    return min(processors() - 1, MAX_USUAL_READERS)
 
 
 class ReaderProcess:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import shutil
 import sqlite3
 import subprocess
@@ -31,6 +30,7 @@ from appliance.ingest.segment_worker import KEYS_SUFFIX, SegmentPlan
 from appliance.paths import FOLDER_MODE, Home, sync_folder
 from appliance.runtime import child_process
 from appliance.runtime.address_space import available_bytes
+from appliance.runtime.processors import processors
 from appliance.store import chunks, generations, point_ids
 from appliance.store.database import Database
 from appliance.store.generation_states import Generation
@@ -161,18 +161,14 @@ def count_points(db: sqlite3.Connection, generation: Generation) -> int:
 def segment_count(points: int) -> int:
     """How many segments so many points get."""
     size = min(MAX_SEGMENT_POINTS, max(SEGMENT_POINTS, -(-points // FEWEST_SEGMENTS)))
-    return max(min(_cores(), MAX_PROCESSES), -(-points // size))
+    return max(min(processors(), MAX_PROCESSES), -(-points // size))
 
 
 def _process_count(points: int, dimension: int) -> int:
     """How many processes build at a time: one a core, if their memory allows it; 0 if there is none for any."""
     size = -(-points // segment_count(points))
     needed = size * (bulk.MEMORY_BYTES_A_POINT + bulk.MEMORY_BYTES_A_FLOAT * dimension)
-    return min(_cores(), MAX_PROCESSES, int(_free_memory_bytes() * MEMORY_SHARE / needed))
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(processors(), MAX_PROCESSES, int(_free_memory_bytes() * MEMORY_SHARE / needed))
 
 
 def _free_memory_bytes() -> float:

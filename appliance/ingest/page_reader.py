@@ -7,7 +7,6 @@ the pipeline does. Where it can't be started, the document is read here.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
@@ -26,6 +25,7 @@ from appliance.ingest.pipeline import IngestContext
 from appliance.ingest.sources import DetectedDocument
 from appliance.runtime import child_process
 from appliance.runtime.address_space import available_bytes
+from appliance.runtime.processors import processors
 from appliance.store import attachments
 from appliance.types import InputProblem
 
@@ -79,12 +79,8 @@ def _is_worthwhile(detected: DetectedDocument) -> bool:
         detected.document.size >= MIN_BYTES
         and not getattr(sys, "frozen", False)
         and available_bytes() is None
-        and _processors() > 1
+        and processors() > 1
     )
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _plan(detected: DetectedDocument, context: IngestContext) -> ReadingPlan | None:

@@ -12,6 +12,7 @@ from calendar import monthrange
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Literal
 
 from appliance.languages import LANGUAGES
@@ -93,10 +94,16 @@ class PeriodMention:
     form: Literal["period", "range", "bound", "hour"] = "period"
 
 
+@lru_cache(maxsize=8)
+def _expressions(text: str) -> tuple[TemporalExpression, ...]:
+    """The expressions of a text. A search asks up to three times for those of its query."""
+    return tuple(find(text, MAX_EXPRESSIONS))
+
+
 def find_periods(text: str, today: datetime) -> list[PeriodMention]:
     """The periods that a text names. ``text`` is in composed form (NFC)."""
     found: list[PeriodMention] = []
-    for mention in (_read(expression, text, today) for expression in find(text, MAX_EXPRESSIONS)):
+    for mention in (_read(expression, text, today) for expression in _expressions(text)):
         if mention.periods:
             _append(found, mention, _range, text)
     mentions: list[PeriodMention] = []
@@ -124,7 +131,7 @@ def read_period(text: str, today: datetime) -> Period | None:
 
 def impossible_dates(text: str) -> list[str]:
     """The dates that a text names and no calendar has, in its words: "31 February 2024", "2026-05-32"."""
-    return list(dict.fromkeys(text[one.start : one.end] for one in find(text, MAX_EXPRESSIONS) if _is_impossible(one)))
+    return list(dict.fromkeys(text[one.start : one.end] for one in _expressions(text) if _is_impossible(one)))
 
 
 def _is_impossible(one: TemporalExpression) -> bool:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import wraps
 from itertools import islice
 from string import digits
+from threading import Lock
 from typing import Any, Literal
 
 from appliance.languages import LANGUAGES
@@ -122,7 +123,23 @@ def _named(first_day: str = "", to_last_day: str = "", short_year: str = "") -> 
 """
 
 
-@cache
+def _compiled_once(compile_pattern: Callable[[], re.Pattern[str]]) -> Callable[[], re.Pattern[str]]:
+    """A function that compiles its pattern at the first call: of several threads one does, and the others wait."""
+    compiled: list[re.Pattern[str]] = []
+    lock = Lock()
+
+    @wraps(compile_pattern)
+    def pattern() -> re.Pattern[str]:
+        if not compiled:
+            with lock:
+                if not compiled:
+                    compiled.append(compile_pattern())
+        return compiled[0]
+
+    return pattern
+
+
+@_compiled_once
 def _anywhere() -> re.Pattern[str]:
     """The pattern of expressions that count wherever they stand. Compiling it takes some twenty milliseconds, which a
     program that searches nothing does without."""
@@ -140,7 +157,7 @@ def _anywhere() -> re.Pattern[str]:
     )
 
 
-@cache
+@_compiled_once
 def _expected() -> re.Pattern[str]:
     """The pattern of ``match``. It is compiled when first needed: that takes some ten milliseconds, and no search
     needs it."""
@@ -192,7 +209,7 @@ _CALENDAR_DATE = re.compile(
 _LEADS = ("in_month", "this", "last", "before", "until", "since", "after", "early", "middle", "late")
 
 
-@cache
+@_compiled_once
 def _bare() -> re.Pattern[str]:
     """The pattern of a month without a day or a year. It counts only after one of these words, or before "to" and a
     month: "may" and "march" are verbs too."""

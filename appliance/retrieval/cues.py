@@ -20,6 +20,8 @@ _ASKS_WHEN = _of_any_language(*(one.asks_when for one in LANGUAGES))
 _TIME_WORDS = _of_any_language(
     *(f"{one.dated}|{'|'.join(calendar_names(one.temporal))}" for one in LANGUAGES if one.dated), r"\d+"
 )
+_SMALL_TIME_WORDS = re.compile(_TIME_WORDS.pattern)
+"""The same for a text in small letters: to try each word in both cases takes twice as long."""
 _MOST_TIME_WORDS = 3
 _ASKS_HOW_MUCH = _of_any_language(*(one.asks_how_much for one in LANGUAGES))
 _AMOUNT = re.compile(rf"\b(?:\d|(?:{'|'.join(filter(None, (one.amounts for one in LANGUAGES)))})\b)", re.IGNORECASE)
@@ -41,7 +43,8 @@ def asks_when(question: str) -> bool:
 def temporal_density(text: str) -> float:
     """How much a text mentions times, 0 to 1; three such words reach 1."""
     found = 0
-    for _ in _TIME_WORDS.finditer(text):
+    # Beyond ASCII, small letters are no one-to-one matter ("İ").
+    for _ in _SMALL_TIME_WORDS.finditer(text.lower()) if text.isascii() else _TIME_WORDS.finditer(text):
         found += 1
         if found == _MOST_TIME_WORDS:
             break
@@ -77,6 +80,15 @@ def word_pairs(text: str) -> frozenset[tuple[str, str]]:
     """The pairs of consecutive words of a text, by stem."""
     beginnings = [word[:STEM_CHARACTERS] for word in _WORD.findall(split_unspaced(text).casefold())]
     return frozenset(pairwise(beginnings))
+
+
+def count_pairs(pairs: frozenset[tuple[str, str]], text: str) -> int:
+    """How many of these pairs of stems a text has."""
+    if text.isascii():  # then its words stand in it as they are: most texts need not be split
+        folded = text.lower()
+        if not any(first in folded and second in folded for first, second in pairs):
+            return 0
+    return len(pairs & word_pairs(text))
 
 
 def usefulness(text: str) -> float:

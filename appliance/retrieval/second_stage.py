@@ -130,7 +130,7 @@ def _leg_scores(
 def _phrase_overlap(question: str, excerpts: Sequence[MessageExcerpt | None]) -> Column:
     """The share of the question's pairs of words in a row that each message has in a row too."""
     pairs = cues.word_pairs(question)
-    return _cue_column(excerpts, lambda text: len(pairs & cues.word_pairs(text)) / max(len(pairs), 1))
+    return _cue_column(excerpts, lambda text: cues.count_pairs(pairs, text) / max(len(pairs), 1))
 
 
 def _cue_column(excerpts: Sequence[MessageExcerpt | None], cue: Callable[[str], float]) -> Column:

@@ -17,6 +17,7 @@ import msgspec
 
 from appliance.errors import HomeLocked
 from appliance.paths import FILE_MODE
+from appliance.runtime import file_locks
 from appliance.runtime.decoding import decode
 from appliance.types import Owner
 
@@ -46,12 +47,10 @@ class OwnerLock:
         Raises:
             HomeLocked: Another process is the owner, or the home is kept for it; the error names it.
         """
-        import portalocker  # a process that attaches needs none of it
-
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
-            portalocker.lock(descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
-        except (portalocker.exceptions.LockException, OSError) as error:
+            file_locks.lock(descriptor, wait=False)
+        except OSError as error:
             owner = _read_note(descriptor)
             os.close(descriptor)
             raise HomeLocked(
@@ -87,16 +86,14 @@ class OwnerLock:
     def release(self) -> None:
         if self._descriptor is None:
             return
-        import portalocker
-
         self._stop_listening()
         next_note = b""
         if self._successor is not None:
             until = time.time() + RESERVATION_SECONDS
             next_note = msgspec.json.encode(Owner(self._successor.pid, self._successor.purpose, reserved_until=until))
         _replace_note(self._descriptor, next_note)
-        with contextlib.suppress(OSError, portalocker.exceptions.LockException):
-            portalocker.unlock(self._descriptor)
+        with contextlib.suppress(OSError):
+            file_locks.unlock(self._descriptor)
         os.close(self._descriptor)
         self._descriptor = None
 

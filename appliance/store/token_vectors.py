@@ -111,10 +111,13 @@ class TokenLedger:
         Raises:
             StoreCorrupt: A record is not in the file.
         """
-        view = self._map(max((self._record_end(place) for place in places), default=0))
+        if not places:
+            return np.zeros((0, self.dimension), np.int8)
+        ends = [self._record_end(place) for place in places]
+        view = self._map(max(ends))
         parts = []
-        for place in places:
-            start, stop = place.start + _PREFIX_BYTES, self._record_end(place)
+        for place, stop in zip(places, ends, strict=True):
+            start = place.start + _PREFIX_BYTES
             if place.start < HEADER_BYTES or stop > len(view):
                 message = f"There is no record at {place.start} in the token ledger, which has {len(view)} bytes."
                 raise StoreCorrupt(message, where=str(self.path), hint=_REBUILD_HINT)

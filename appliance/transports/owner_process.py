@@ -4,19 +4,24 @@ A screen starts it at once, and attaches to it. So the memory is opened while th
 another processor, and no work on the memory ever holds the interpreter that draws. If it can't be started, fails, or
 is killed, the screen opens the home itself, as any attached process does when the owner leaves.
 
-It reads the home's folder from the first line of standard input, writes a line when it answers requests, and closes
-the home when standard input ends: when the other process closes it, or is gone.
+It loads its modules, reads the home's folder from the first line of standard input, writes a line when it answers
+requests, and closes the home when standard input ends: when the other process closes it, or is gone. So it can be
+started before it is known which home it is for (``started_early``).
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
+
+from appliance.runtime.processors import processors
 
 if TYPE_CHECKING:
     import subprocess
@@ -28,6 +33,32 @@ if TYPE_CHECKING:
 
 MIN_PROCESSORS = 2
 """With one, it would hold up the process that it works for."""
+
+_early: list[subprocess.Popen[bytes]] = []
+"""The process that was started early, until ``running`` takes it."""
+
+
+@contextmanager
+def started_early(purpose: str) -> Iterator[None]:
+    """Start the process before the home is known: it loads its modules while this process loads its own. ``running``
+    within the context takes it; one that nothing has taken ends with the context.
+
+    Args:
+        purpose: As of ``running``.
+    """
+    if _is_possible() and (process := _started(purpose)) is not None:
+        _early.append(process)
+    try:
+        yield
+    finally:
+        _drop_early()
+
+
+def _drop_early() -> None:
+    while _early:  # it has no home yet
+        process = _early.pop()
+        process.kill()
+        _wait_for_end(process)
 
 
 @contextmanager
@@ -41,18 +72,33 @@ def running(home: Home, purpose: str) -> Iterator[Callable[[], None]]:
         A function that waits until the process answers, or until it is known that it will not, because there is
         another owner, or it can't open the home. Attach, or own the home, then.
     """
-    process = _started(home, purpose) if _is_worthwhile(home) else None
+    process = None
+    if _is_possible() and not home.daemon.exists():
+        process = _early.pop() if _early else _started(purpose)
+    _drop_early()
     if process is None:
         with ExitStack() as reading:
             yield lambda: _read_ahead(home, reading)
         return
     try:
+        _name_home(process, home)
         yield lambda: _wait_for_line(process)
     finally:
-        with suppress(OSError):  # it has ended already
-            cast(IO[bytes], process.stdin).close()
-        process.wait()
-        cast(IO[bytes], process.stdout).close()
+        _wait_for_end(process)
+
+
+def _name_home(process: subprocess.Popen[bytes], home: Home) -> None:
+    with suppress(OSError):  # it has ended already
+        stdin = cast(IO[bytes], process.stdin)
+        stdin.write(os.fsencode(home.root) + b"\n")
+        stdin.flush()
+
+
+def _wait_for_end(process: subprocess.Popen[bytes]) -> None:
+    with suppress(OSError):  # it has ended already
+        cast(IO[bytes], process.stdin).close()
+    process.wait()
+    cast(IO[bytes], process.stdout).close()
 
 
 def _read_ahead(home: Home, stack: ExitStack) -> None:
@@ -63,28 +109,19 @@ def _read_ahead(home: Home, stack: ExitStack) -> None:
         stack.enter_context(readahead.reading_ahead(home.index))
 
 
-def _is_worthwhile(home: Home) -> bool:
+def _is_possible() -> bool:
     from appliance.runtime.address_space import available_bytes
 
-    return (
-        not home.daemon.exists()
-        and not getattr(sys, "frozen", False)
-        and available_bytes() is None
-        and _processors() >= MIN_PROCESSORS
-    )
+    return not getattr(sys, "frozen", False) and available_bytes() is None and processors() >= MIN_PROCESSORS
 
 
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _started(home: Home, purpose: str) -> subprocess.Popen[bytes] | None:
+def _started(purpose: str) -> subprocess.Popen[bytes] | None:
     import subprocess
 
     from appliance.runtime import child_process
 
     with suppress(OSError):
-        process = subprocess.Popen(
+        return subprocess.Popen(
             child_process.command_for("appliance.transports.owner_process", purpose),
             env=child_process.environment(),
             stdin=subprocess.PIPE,
@@ -93,11 +130,6 @@ def _started(home: Home, purpose: str) -> subprocess.Popen[bytes] | None:
             # Keys and signals of the terminal are for the screen, which closes this process, or takes its end along.
             start_new_session=True,
         )
-        with suppress(OSError):  # it has ended already
-            stdin = cast(IO[bytes], process.stdin)
-            stdin.write(os.fsencode(home.root) + b"\n")
-            stdin.flush()
-        return process
     return None
 
 
@@ -111,15 +143,41 @@ def _wait_for_line(process: subprocess.Popen[bytes]) -> None:
 def main() -> None:
     import gc
 
-    root = Path(os.fsdecode(sys.stdin.buffer.readline().removesuffix(b"\n")))
     gc.disable()  # the modules loaded during the start are not garbage
+    named: Future[Home | None] = Future()
+    with ExitStack() as stack:
+        reading = threading.Thread(target=_read_home, args=(named, stack))
+        reading.start()
+        try:
+            _load_modules()
+            if (home := named.result()) is not None:
+                from appliance.errors import ApplianceError
+
+                with suppress(ApplianceError):  # the other process meets the same error
+                    _own(home, sys.argv[1])
+        finally:
+            reading.join()
+
+
+def _read_home(named: Future[Home | None], stack: ExitStack) -> None:
+    """Read which home it is, None if it is none, and begin to read its index."""
     from appliance import paths
     from appliance.errors import ApplianceError
     from appliance.store.index import readahead
 
-    home = paths.find_home(root)
-    with suppress(ApplianceError), readahead.reading_ahead(home.index):  # the other process meets the same error
-        _own(home, sys.argv[1])
+    home = None
+    if line := sys.stdin.buffer.readline():
+        with suppress(ApplianceError):
+            home = paths.find_home(Path(os.fsdecode(line.removesuffix(b"\n"))))
+    named.set_result(home)
+    if home is not None:
+        stack.enter_context(readahead.reading_ahead(home.index))
+
+
+def _load_modules() -> None:
+    """Load what any home needs."""
+    for name in ("config", "requests", "engine.model_cache", "transports.shared", "transports.rpc_server"):
+        importlib.import_module(f"appliance.{name}")
 
 
 def _own(home: Home, purpose: str) -> None:

@@ -103,8 +103,8 @@ class Lexicon:
         """Cache the pieces of words. Pieces never cross white space."""
         if len(self._piece_cache) > MAX_CACHED_WORDS:
             self._piece_cache = {}
-        # A difference of the set and the keys would go through the whole cache.
-        missing = sorted(word for word in words if word not in self._piece_cache)
+        # A difference of the set and the keys would go through the whole cache; this one goes through the words.
+        missing = sorted(words.difference(self._piece_cache))
         ids = encode_ids(self._tokenizer, missing)
         self._piece_cache.update((word, tuple(pieces[1:-1])) for word, pieces in zip(missing, ids, strict=True))
 

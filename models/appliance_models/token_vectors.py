@@ -20,6 +20,10 @@ from appliance_models.registry import Embedder
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+SINGLE_THREAD_PRODUCTS = 524_288
+"""Up to so many multiplications, OpenBLAS works in the calling thread. It divides 1.5 million, a text of 126 tokens,
+among threads that wait for one another actively: 2 to 10 ms of processor time instead of 0.2."""
+
 SCALE = 127
 """What a token vector of unit length is multiplied by before it is rounded to bytes."""
 
@@ -72,9 +76,20 @@ class TokenProjection:
 
     def project(self, hidden: NDArray[np.float32]) -> NDArray[np.float32]:
         """The token vectors of hidden states, (tokens, token dimension), of unit length."""
-        projected: NDArray[np.float32] = hidden @ self._directions - self._offset
+        projected = _product(hidden, self._directions)
+        projected -= self._offset
         projected /= np.maximum(np.linalg.norm(projected, axis=1, keepdims=True), 1e-12)
         return projected
+
+
+def _product(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The product of two matrices, computed in the calling thread: row by row the same as ``left @ right``."""
+    product = np.empty((len(left), right.shape[1]), np.float32)
+    blocks = -(-len(left) * right.size // SINGLE_THREAD_PRODUCTS)
+    step = max(1, -(-len(left) // max(1, blocks)))
+    for start in range(0, len(left), step):
+        np.matmul(left[start : start + step], right, out=product[start : start + step])
+    return product
 
 
 def to_bytes(tokens: NDArray[np.float32]) -> NDArray[np.int8]:

@@ -12,13 +12,16 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from cli_runs import ROOT, Process, command, environment, line, write
 
+from appliance import cli
 from appliance.cli.app import run as command_line
+from appliance.transports import owner_process
 from tests.waits import PATIENCE, until
 
 HEAVY = {
@@ -264,3 +267,24 @@ def test_no_color_is_honoured(kept: Path) -> None:
     plain = terminal("search", "QX-4471", "-k", "1", NO_COLOR="1")
     assert "Lisbon" in plain
     assert not any(f"3{colour}m" in plain for colour in range(1, 8))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_terminal", "starts"),
+    [
+        (["tui", "--user", "ana"], True, True),
+        (["tui"], False, False),
+        (["tui", "--help"], True, False),
+        (["tui", "--serve"], True, False),
+        (["search", "tui"], True, False),
+        ([], True, False),
+    ],
+)
+def test_a_screen_alone_has_its_memory_opened_before_the_verbs_are_loaded(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], is_terminal: bool, starts: bool
+) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(owner_process, "started_early", lambda purpose: nullcontext(started.append(purpose)))
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: is_terminal))
+    with cli._beginning(arguments):
+        assert started == (["appliance tui"] if starts else [])

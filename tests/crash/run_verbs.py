@@ -41,7 +41,7 @@ def _work(memory: Appliance, action: str, files: tuple[str, ...]) -> None:
         memory.backups.make(files[0], keep="1d", progress=lambda done, left: say("blocks", done))
     elif action in ("ingest", "large", "held"):
         if action != "ingest":  # read in a process of its own, and split by the indexer
-            page_reader.MIN_BYTES, page_reader._processors, pipeline.SPLIT_AT_ONCE_BYTES = 0, lambda: 2, 0
+            page_reader.MIN_BYTES, page_reader.processors, pipeline.SPLIT_AT_ONCE_BYTES = 0, lambda: 2, 0
             batches.BATCH_MESSAGES = 300
 
         def on_file(path: str, count: int) -> None:

@@ -11,7 +11,8 @@ import pytest
 from index_points import DIMENSION, point
 
 from appliance.errors import DiskFull, StoreCorrupt
-from appliance.store.index import edge, marker
+from appliance.runtime.processors import processors
+from appliance.store.index import edge, marker, shard
 from appliance.store.index.edge import open_edge
 
 IDS = list(range(1, 40))
@@ -115,3 +116,14 @@ def test_damaged_contents_are_damage(folder: Path) -> None:
     path.write_text(path.read_text().replace('"points": 39', '"points": 38', 1))
     with pytest.raises(StoreCorrupt):
         open_edge(folder, DIMENSION)
+
+
+def test_it_searches_on_as_many_threads_as_there_are_processors(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def threads() -> object:
+        return json.loads((folder / "shard" / "edge_config.json").read_text())["max_search_threads"]
+
+    assert threads() == min(processors(), 8)
+    for available, used in ((3, 3), (64, 8)):  # as on another machine, to which the home was moved
+        monkeypatch.setattr(shard, "processors", lambda available=available: available)
+        open_edge(folder, DIMENSION).close()
+        assert threads() == used

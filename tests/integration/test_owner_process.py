@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reas
 
 @pytest.fixture(autouse=True)
 def two_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owner_process, "_processors", lambda: 2)
+    monkeypatch.setattr(owner_process, "processors", lambda: 2)
 
 
 @pytest.fixture
@@ -45,6 +45,28 @@ def test_it_owns_the_home_and_answers_until_the_context_ends(
             assert [hit.text for hit in memory.search("kite", mode="lexical")] == ["the red kite flew highest"]
     with Appliance.open(home, worker=False) as memory:
         assert not memory.is_attached, "the process has ended, and this one owns the home"
+
+
+def test_one_that_was_started_early_takes_the_home_that_is_named_then(home: Path) -> None:
+    with owner_process.started_early("a screen"):
+        (early,) = owner_process._early
+        with owner_process.running(find_home(home), "a screen") as wait:
+            wait()
+            with Appliance.open(home) as memory:
+                owner = memory.owner
+                assert owner is not None and owner.pid == early.pid and owner.purpose == "a screen"
+        assert early.returncode == 0
+
+
+@pytest.mark.parametrize("obstacle", ["daemon", "no screen"])
+def test_one_that_was_started_early_for_nothing_ends(home: Path, obstacle: str) -> None:
+    with owner_process.started_early("a screen"):
+        (early,) = owner_process._early
+        if obstacle == "daemon":
+            (home / "daemon.json").write_text("{}")
+            with owner_process.running(find_home(home), "a screen"):
+                assert early.returncode is not None
+    assert early.returncode is not None and not owner_process._early
 
 
 def test_it_creates_a_home(tmp_path: Path) -> None:
@@ -87,7 +109,7 @@ def test_it_ends_when_the_other_process_is_killed(home: Path) -> None:
         [
             sys.executable, "-c",
             "import sys, time; from appliance.paths import find_home; from appliance.transports import owner_process\n"
-            "owner_process._processors = lambda: 2\n"
+            "owner_process.processors = lambda: 2\n"
             "with owner_process.running(find_home(sys.argv[1]), 'a screen') as wait:\n"
             "    wait(); print('ready', flush=True); time.sleep(600)",
             str(home),
@@ -118,7 +140,7 @@ def test_without_need_or_means_no_process_is_started(
     elif obstacle == "frozen":
         monkeypatch.setattr(sys, "frozen", True, raising=False)
     else:
-        monkeypatch.setattr(owner_process, "_processors", lambda: 1)
+        monkeypatch.setattr(owner_process, "processors", lambda: 1)
 
     def refuse(*arguments: object) -> None:
         raise AssertionError("a process was started")

@@ -34,7 +34,7 @@ FIXTURES = Path(__file__).parents[1] / "parse" / "fixtures"
 @pytest.fixture(autouse=True)
 def beside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_reader, "MIN_BYTES", 0)
-    monkeypatch.setattr(page_reader, "_processors", lambda: 2)
+    monkeypatch.setattr(page_reader, "processors", lambda: 2)
 
 
 @pytest.fixture

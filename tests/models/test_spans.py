@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from appliance_models import ModelError, OnnxEmbedder, SpannedText, UnknownModel, load, split_late
 from appliance_models.spans import plan_windows
-from appliance_models.token_vectors import to_bytes
+from appliance_models.token_vectors import SINGLE_THREAD_PRODUCTS, TokenProjection, to_bytes
 from appliance_models.wordpieces import encode_spans
 
 WORDS = (
@@ -151,3 +151,23 @@ def test_models_without_token_vectors_can_not_do_it() -> None:
         load("no-such-model+late")
     with pytest.raises(UnknownModel, match=r"minilm-l6-dialogue-int8\+late/128"):
         load("minilm-l6-dialogue-int8/128+late")
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 43, 126, 300])
+def test_token_vectors_are_projected_in_small_products(tokens: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(7)
+    hidden = random.standard_normal((tokens, 384)).astype(np.float32)
+    directions = random.standard_normal((384, 32)).astype(np.float32)
+    offset = random.standard_normal(32).astype(np.float32)
+    whole = hidden @ directions - offset
+    whole /= np.maximum(np.linalg.norm(whole, axis=1, keepdims=True), 1e-12)
+    sizes: list[int] = []
+    multiply = np.matmul
+
+    def watched(left: NDArray[np.float32], right: NDArray[np.float32], **more: NDArray[np.float32]) -> object:
+        sizes.append(left.size * right.shape[1])
+        return multiply(left, right, **more)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(np, "matmul", watched)
+    assert np.allclose(TokenProjection(directions, offset).project(hidden), whole, atol=1e-6)
+    assert max(sizes, default=0) <= SINGLE_THREAD_PRODUCTS and sum(sizes) == hidden.size * 32

@@ -7,11 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from appliance.errors import HomeLocked
+from appliance.runtime import file_locks
 from appliance.store.lock import OwnerLock, read_owner
 from appliance.types import Owner
 
@@ -132,3 +134,21 @@ def test_the_file_is_private(tmp_path: Path) -> None:
     lock.acquire("x")
     assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
     lock.release()
+
+
+def test_a_file_is_locked_for_one_at_a_time(tmp_path: Path) -> None:
+    first, second = (os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT) for _ in range(2))
+    try:
+        file_locks.lock(first, wait=False)
+        with pytest.raises(BlockingIOError):
+            file_locks.lock(second, wait=False)
+        waiting = threading.Thread(target=file_locks.lock, args=(second,), kwargs={"wait": True})
+        waiting.start()
+        file_locks.unlock(first)
+        waiting.join(10)
+        assert not waiting.is_alive()
+        with pytest.raises(BlockingIOError):
+            file_locks.lock(first, wait=False)
+    finally:
+        os.close(first)
+        os.close(second)

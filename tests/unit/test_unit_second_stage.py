@@ -143,3 +143,26 @@ def test_whether_it_asks_is_seen_at_the_end_at_once(text: str) -> None:
     began = time.process_time()
     assert not is_question(text)
     assert time.process_time() - began < 0.05
+
+
+@pytest.mark.parametrize(
+    "text", ["Last WEEK, in March", "last week, in march \u0130zmir", "\u0130n March? Yesterday!", "none"]
+)
+def test_capital_letters_and_other_scripts_name_times_too(text: str) -> None:
+    found = cues._TIME_WORDS.findall(text)
+    assert cues.temporal_density(text) == pytest.approx(min(len(found), 3) / 3)
+    assert bool(found) == (text != "none")
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("We TALKED about trains.", 2),
+        ("talked, then about something else", 0),
+        ("Wir sprachen \u00fcber Z\u00fcge: talked about", 1),
+        ("", 0),
+    ],
+)
+def test_pairs_of_words_are_counted_whatever_the_case(text: str, count: int) -> None:
+    pairs = cues.word_pairs("we talked about Z\u00fcge")
+    assert cues.count_pairs(pairs, text) == len(pairs & cues.word_pairs(text)) == count

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
@@ -11,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.errors import UsageError
+from appliance.languages import temporal
 from appliance.languages.periods import MAX_EXPRESSIONS, impossible_dates, read_period
 from appliance.retrieval.time_ranges import (
     EARLIER_WEIGHT,
@@ -467,3 +472,19 @@ def test_a_pasted_page_of_times_is_understood_at_once(page: str) -> None:
     found = find_time_ranges(page, SUNDAY)
     assert len({one.words for one in found}) <= MAX_EXPRESSIONS
     assert time.process_time() - began < 2
+
+
+def test_of_several_threads_one_compiles_a_pattern() -> None:
+    both = threading.Barrier(2, timeout=0.2)
+
+    def compiled() -> re.Pattern[str]:
+        compilations.append(1)
+        with suppress(threading.BrokenBarrierError):  # it alone compiles
+            both.wait()
+        return re.compile("a time")
+
+    compilations: list[int] = []
+    pattern = temporal._compiled_once(compiled)
+    with ThreadPoolExecutor(2) as pool:
+        found = [asked.result() for asked in [pool.submit(pattern) for _ in range(2)]]
+    assert found[0] is found[1] and compilations == [1]

@@ -18,10 +18,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
-import portalocker
 
 from appliance.errors import ConfigError, NotFound, UsageError
 from appliance.paths import FILE_MODE, Home, write_file_atomically
+from appliance.runtime import file_locks
 from appliance.runtime.decoding import decode
 from appliance.server.access.grants import OWNER, Grant
 
@@ -209,5 +209,5 @@ def _exclusive_lock(home: Home) -> Iterator[None]:
     """Exclude other writers: two at once would each overwrite the other's change."""
     descriptor = os.open(home.tokens.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, FILE_MODE)
     with os.fdopen(descriptor, "wb") as file:
-        portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE)
+        file_locks.lock(file.fileno(), wait=True)
         yield

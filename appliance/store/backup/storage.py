@@ -11,10 +11,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
-import portalocker
-
 from appliance.errors import DiskFull, NotFound, StoreCorrupt, StoreError
 from appliance.paths import FILE_MODE, FOLDER_MODE, sync_folder, write_file_atomically
+from appliance.runtime import file_locks
 from appliance.store.room import free_bytes, is_disk_full
 
 REPOSITORY = "repository.json"
@@ -195,8 +194,8 @@ def writing(path: Path) -> Iterator[Storage]:
         raise unwritable(path, error) from error
     try:
         try:
-            portalocker.lock(descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
-        except portalocker.exceptions.LockException as error:
+            file_locks.lock(descriptor, wait=False)
+        except OSError as error:
             hint = "Wait until it is done, then try again."
             raise StoreError("Another backup is being made in this folder.", where=str(path), hint=hint) from error
         yield FolderStorage(path)

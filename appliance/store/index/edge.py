@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import starmap
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,6 +62,8 @@ _EXACT_PARAMS = q.SearchParams(exact=True, quantization=q.QuantizationSearchPara
 _NO_STATISTICS = q.SearchParams(idf=q.IdfParams(corpus=q.Filter(must=[q.HasIdCondition({0})])))
 
 _T = TypeVar("_T")
+
+_ID_AND_SCORE: Callable[[q.ScoredPoint], tuple[int, float]] = attrgetter("id", "score")
 
 
 def open_edge(folder: Path, dimension: int, *, prewarm: bool = True) -> EdgeIndex:
@@ -383,13 +387,14 @@ def _condition(condition: Condition) -> q.FieldCondition | q.HasIdCondition | q.
 
 def _ranked(points: Sequence[q.ScoredPoint]) -> list[ScoredPoint]:
     """Best first; equal scores by id, because their order in the engine is undefined."""
-    ordered = sorted([(-score, id) for id, score in _scored_ids(points)])
-    return [ScoredPoint(id, -negated) for negated, id in ordered]
+    ordered = sorted(_scored_ids(points))
+    ordered.sort(key=itemgetter(1), reverse=True)  # keeps the order of equals
+    return list(starmap(ScoredPoint, ordered))
 
 
 def _scored_ids(points: Sequence[q.ScoredPoint]) -> list[tuple[int, float]]:
     # All ids are integers; checking each of several hundred would take as long as the rest of this function.
-    return [(point.id, point.score) for point in points]  # type: ignore[misc]
+    return list(map(_ID_AND_SCORE, points))
 
 
 def _int_id(id: q.PointId) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal
 
 import qdrant_edge as q
@@ -64,8 +65,10 @@ def encode_document(text: str, leg: SparseLeg) -> q.SparseVector:
     return _DOCUMENT_ENCODERS[leg].embed_document(f"{plain} {singles}" if singles else plain)
 
 
+@lru_cache(maxsize=64)
 def encode_query(text: str) -> q.SparseVector:
-    """Return the vector of a query, without stop words unless it has no other words ("who am I")."""
+    """Return the vector of a query, without stop words unless it has no other words ("who am I"). A search encodes its
+    query for each leg and each reading of the index."""
     plain = _normalize_text(text)
     vector = _QUERY_ENCODER.embed_query(plain)
     return vector if vector.indices else _STOPWORD_QUERY_ENCODER.embed_query(plain)
