@@ -25,6 +25,7 @@ from appliance.engine.reader_frames import Call, CallResult, Found, Ready, Searc
 from appliance.errors import ApplianceError
 from appliance.retrieval import pipeline
 from appliance.retrieval.resources import Page, SearchQuery, SearchResources
+from appliance.runtime import child_process
 from appliance.runtime.address_space import available_bytes
 from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.metrics import Metrics
@@ -62,8 +63,8 @@ class ReaderProcess:
             OSError: It can't be started.
         """
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "appliance.engine.reader_process", str(database)],
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            child_process.command_for("appliance.engine.reader_process", str(database)),
+            env=child_process.environment(),
             stdin=subprocess.PIPE,  # its end tells the process that this one is gone
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -6,10 +6,8 @@ One process reads documents one after another. It is ended when a document takes
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
@@ -20,6 +18,7 @@ from typing import BinaryIO, cast
 from appliance.formats.document_worker import PROCESSOR_SECONDS
 from appliance.formats.documents import DocumentKind
 from appliance.formats.text import READ_ERRORS
+from appliance.runtime import child_process
 from appliance.types.documents import PageText
 
 SECONDS = 600.0
@@ -124,8 +123,8 @@ class DocumentReader:
         if self._process is None:
             with suppress(OSError):
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "appliance.formats.document_worker"],
-                    env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                    child_process.command_for("appliance.formats.document_worker"),
+                    env=child_process.environment(),
                     stdin=subprocess.PIPE,  # its end tells the process that this one is gone
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,

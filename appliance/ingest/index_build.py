@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from appliance.ingest.segment_worker import KEYS_SUFFIX, SegmentPlan
 from appliance.paths import FOLDER_MODE, Home, sync_folder
+from appliance.runtime import child_process
 from appliance.runtime.address_space import available_bytes
 from appliance.store import chunks, generations, point_ids
 from appliance.store.database import Database
@@ -231,8 +232,8 @@ def _run(plans: Sequence[SegmentPlan], processes: int, progress: Callable[[int],
 def started(module: str, plan: msgspec.Struct) -> subprocess.Popen[str]:
     """Start a module of this program in a process of its own, with a plan as JSON."""
     return subprocess.Popen(
-        [sys.executable, "-m", module, msgspec.json.encode(plan).decode()],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        child_process.command_for(module, msgspec.json.encode(plan).decode()),
+        env=child_process.environment(),
         stdin=subprocess.PIPE,  # never written to: its end tells the process that this one is gone
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -24,6 +24,7 @@ from appliance.ingest.page_frames import Ended, Failed, Frame, Page, ReadingPlan
 from appliance.ingest.pages import MessagePage
 from appliance.ingest.pipeline import IngestContext
 from appliance.ingest.sources import DetectedDocument
+from appliance.runtime import child_process
 from appliance.runtime.address_space import available_bytes
 from appliance.store import attachments
 from appliance.types import InputProblem
@@ -117,8 +118,8 @@ class _Reader:
     def __enter__(self) -> _Reader:
         with suppress(OSError):
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "appliance.engine.page_worker"],
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                child_process.command_for("appliance.engine.page_worker"),
+                env=child_process.environment(),
                 stdin=subprocess.PIPE,  # its end tells the process that this one is gone
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

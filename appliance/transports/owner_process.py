@@ -81,10 +81,12 @@ def _processors() -> int:
 def _started(home: Home, purpose: str) -> subprocess.Popen[bytes] | None:
     import subprocess
 
+    from appliance.runtime import child_process
+
     with suppress(OSError):
         process = subprocess.Popen(
-            [sys.executable, "-m", "appliance.transports.owner_process", purpose],
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            child_process.command_for("appliance.transports.owner_process", purpose),
+            env=child_process.environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,6 +34,13 @@ def test_a_module_says_what_it_does_and_stays_small() -> None:
     assert len(texts) > 100
     assert not {name: lines for name, text in texts.items() if (lines := len(text.splitlines())) > LINES_AT_MOST}
     assert not [name for name, text in texts.items() if text.strip() and not ast.get_docstring(ast.parse(text))]
+
+
+def test_no_process_of_ours_imports_from_where_the_person_stands() -> None:
+    sources = {path: path.read_text(encoding="utf-8") for path in [*MODULES, *(ROOT / "tui").rglob("*.py")]}
+    starts = [line for text in sources.values() for line in text.splitlines() if 'sys.executable, "' in line]
+    assert len(starts) > 3
+    assert not [line for line in starts if not re.search(r'sys\.executable, "-(P|I)"', line)]
 
 
 def callables(value: Any) -> Iterator[tuple[str, Callable[..., Any]]]:

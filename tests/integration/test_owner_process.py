@@ -30,7 +30,12 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def test_it_owns_the_home_and_answers_until_the_context_ends(home: Path) -> None:
+def test_it_owns_the_home_and_answers_until_the_context_ends(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for module in ("random", "msgspec"):  # a person's own files, where the person stands
+        (tmp_path / f"{module}.py").write_text("raise SystemExit('not the library')")
     with owner_process.running(find_home(home), "a screen") as wait:
         wait()
         with Appliance.open(home) as memory:

@@ -76,7 +76,7 @@ def serve(
     with _bind_loopback(port) as listener, _ensure_daemon(location):
         options = [*(("--user", user) if user else ()), *(("--theme", theme) if theme else ())]
         options += ["--reveal"] if reveal else []
-        command = [sys.executable, "-m", "appliance", "tui", "--home", str(location.root), *options]
+        command = [sys.executable, "-P", "-m", "appliance", "tui", "--home", str(location.root), *options]
         screen = BrowserServer(shlex.join(command), listener.getsockname()[1])
         print(f"{screen.address}\n(reachable from this machine only; press Ctrl-C to stop)", flush=True)
         with suppress(KeyboardInterrupt):
@@ -116,7 +116,7 @@ def _ensure_daemon(home: Any) -> Iterator[None]:
         memory.close()
         yield
         return
-    command = [sys.executable, "-m", "appliance", "serve", "--home", str(home.root), "--port", "0", "--json"]
+    command = [sys.executable, "-P", "-m", "appliance", "serve", "--home", str(home.root), "--port", "0", "--json"]
     # In a session of its own, so that an interrupt reaches only this process, which stops the daemon after the windows.
     with subprocess.Popen(
         command,

@@ -222,4 +222,4 @@ def server_command() -> tuple[str, ...]:
     if getattr(sys, "frozen", False):
         return (sys.executable,)
     script = Path(sys.executable).with_name("appliance.exe" if sys.platform == "win32" else "appliance")
-    return (str(script),) if script.is_file() else (sys.executable, "-m", "appliance")
+    return (str(script),) if script.is_file() else (sys.executable, "-P", "-m", "appliance")
