@@ -216,7 +216,10 @@ def _print_error(kind: str, message: str, where: str | None, hint: str | None) -
 
 def _print_version(requested: bool) -> None:
     if requested:
-        output.print_line(f"appliance {__version__}")
+        from appliance.build_commit import build_commit
+
+        commit = build_commit()
+        output.print_line(f"appliance {__version__}" + (f" ({commit[:10]})" if commit else ""))
         raise typer.Exit
 
 
