@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -41,6 +42,10 @@ KEPT_VERSIONS = 2
 
 PROGRAM = ("-I", "-m", "appliance")
 """How Python runs the program: whatever is set for other Pythons, and wherever one stands."""
+
+COMMAND_VARIABLE = "MEMORY_APPLIANCE_COMMAND"
+"""Tells the program which command starts it, whatever version is current: clients and the service manager are given
+it."""
 
 IS_WINDOWS = os.name == "nt"
 _COPY_BYTES = 1 << 20
@@ -144,33 +149,37 @@ class Place:
                 f"{self.command} exists and is not of this kit. Move it away, or name another folder with --bin."
             )
         self.commands.mkdir(parents=True, exist_ok=True)
-        _replace(self.command, _windows_command(self.prefix) if IS_WINDOWS else _posix_command(self.prefix), 0o755)
+        _replace(self.command, self._command_text(), 0o755)
 
     def owns_command(self) -> bool:
         """Whether the command is that of this installation."""
         try:
-            return self.command.read_text() in (_windows_command(self.prefix), _posix_command(self.prefix))
-        except (OSError, UnicodeDecodeError):
+            return self.command.read_bytes() == self._command_text().encode()
+        except OSError:
             return False
 
+    def _command_text(self) -> str:
+        return _windows_command(self) if IS_WINDOWS else _posix_command(self)
 
-def _posix_command(prefix: Path) -> str:
-    quoted = "'" + str(prefix).replace("'", "'\\''") + "'"
+
+def _posix_command(place: Place) -> str:
     return (
         "#!/bin/sh\n"
         "# The memory appliance, as its offline kit installed it.\n"
-        f"prefix={quoted}\n"
+        f"prefix={shlex.quote(str(place.prefix))}\n"
+        f"export {COMMAND_VARIABLE}={shlex.quote(str(place.command))}\n"
         'read -r version < "$prefix/current" || exit 1\n'
         'exec "$prefix/versions/$version/bin/python" -I -m appliance "$@"\n'
     )
 
 
-def _windows_command(prefix: Path) -> str:
+def _windows_command(place: Place) -> str:
     return (
         "@echo off\r\n"
         "rem The memory appliance, as its offline kit installed it.\r\n"
-        f'set /p version=<"{prefix}\\current"\r\n'
-        f'"{prefix}\\versions\\%version%\\Scripts\\python.exe" -I -m appliance %*\r\n'
+        f'set "{COMMAND_VARIABLE}={place.command}"\r\n'
+        f'set /p version=<"{place.prefix}\\current"\r\n'
+        f'"{place.prefix}\\versions\\%version%\\Scripts\\python.exe" -I -m appliance %*\r\n'
     )
 
 

@@ -17,10 +17,12 @@ ROOT = Path(__file__).resolve().parents[2]
 EPOCH = 1_700_000_000
 
 PROGRAM = """
-import pathlib, sys
+import os, pathlib, sys
 home = pathlib.Path.home() / "memory"
 if sys.argv[1:] == ["--version"]:
     print("appliance {version}")
+elif sys.argv[1:] == ["command"]:
+    print(os.environ["MEMORY_APPLIANCE_COMMAND"])
 elif sys.argv[1] == "demo":
     print("the demo of {version}")
     sys.exit({demo_exit})

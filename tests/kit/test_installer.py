@@ -34,8 +34,12 @@ def run(kit: Path, *arguments: str) -> int:
 
 
 def version_of(person: Path) -> str:
+    return answer(person, "--version")
+
+
+def answer(person: Path, argument: str) -> str:
     command = person / ".local/bin/appliance"
-    return subprocess.run([command, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run([command, argument], capture_output=True, text=True, check=True).stdout.strip()
 
 
 @pytest.mark.slow
@@ -46,6 +50,7 @@ def test_install_upgrade_rollback_and_uninstall(
     assert run(first, "install") == 0
     assert "is not in PATH" in capsys.readouterr().out
     assert version_of(person) == "appliance 1.0"
+    assert answer(person, "command") == str(person / ".local/bin/appliance")
     prefix = person / ".local/lib/memory-appliance"
     (folder,) = (prefix / "versions").iterdir()
     assert (folder / "share/docs/README.md").read_text() == "how it works"
