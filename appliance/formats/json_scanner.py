@@ -32,35 +32,36 @@ _BOUNDARY_SEARCH_BYTES = 1 << 20
 # Two records are separated by a comma and some space.
 _MAX_SEPARATOR_BYTES = 16
 
-_STRING = rb'"(?:[^"\\]++|\\.)*+"'
+# Groups are atomic (?>…) and not possessive: before 3.11.5, Python repeats possessive groups wrongly (gh-106052).
+_STRING = rb'"(?>(?:[^"\\]++|\\.)*)"'
 _FLAT = rb'[^"{}\[\]]++|' + _STRING
 
 
 def _nested(levels: int) -> bytes:
     inner = _FLAT
     for _ in range(levels):
-        inner = _FLAT + rb"|[\[{](?:" + inner + rb")*+[\]}]"
+        inner = _FLAT + rb"|[\[{](?>(?:" + inner + rb")*)[\]}]"
     return inner
 
 
 # One match passes containers that are nested up to this many levels: this makes scanning fast.
 _NESTING_STEP = 3
-_BALANCED_RUN = re.compile(rb"(?:" + _nested(_NESTING_STEP) + rb")*+", re.DOTALL)
+_BALANCED_RUN = re.compile(rb"(?>(?:" + _nested(_NESTING_STEP) + rb")*)", re.DOTALL)
 _SEPARATORS = re.compile(rb"[\s,\x00\x1e]*+")
 _NON_CONTAINER = re.compile(rb"[^{}\[\]]++")
 _WHOLE_STRING = re.compile(_STRING, re.DOTALL)
 _ATOM = re.compile(rb'[^\s"{}\[\],:]*+')
-_KEY_REST = re.compile(rb'(?:[^"\\]|\\.)*+"\s*+:', re.DOTALL)
+_KEY_REST = re.compile(rb'(?>(?:[^"\\]|\\.)*)"\s*+:', re.DOTALL)
 _CLEAN_END = re.compile(rb'[\s,]*+(?:\{\s*+"|\]|$)')
-_SCALAR_THEN = rb'\s*+(?:"(?:[^"\\]++|\\.)*+"|[^\s"{}\[\],]++)\s*+,\s*+'
-_KEY = rb'("(?:[^"\\]|\\.){1,80}+")\s*+:'
+_SCALAR_THEN = rb"\s*+(?:" + _STRING + rb'|[^\s"{}\[\],]++)\s*+,\s*+'
+_KEY = rb'("(?>(?:[^"\\]|\\.){1,80})")\s*+:'
 _FIRST_KEYS = re.compile(rb"\{\s*+" + _KEY + rb"(?:" + _SCALAR_THEN + _KEY + rb")?", re.DOTALL)
 
 _QUOTE, _OPEN_OBJECT, _CLOSE_LIST = b'"{]'
 
 # A wrapper has members before its list of records; these are all of them that are read.
 _ENTER_LOOKAHEAD_BYTES = 1 << 20
-_VALUE = rb"(?:" + _STRING + rb'|[^\s"{}\[\],]++|[\[{](?:' + _nested(_NESTING_STEP) + rb")*+[\]}])"
+_VALUE = rb"(?:" + _STRING + rb'|[^\s"{}\[\],]++|[\[{](?>(?:' + _nested(_NESTING_STEP) + rb")*)[\]}])"
 _MEMBER = _STRING + rb"\s*+:\s*+" + _VALUE + rb"\s*+,\s*+"
 # After the end of a list comes its object's next key or end.
 _AFTER_LIST = re.compile(rb'\]\s*+(?:,\s*+"|\}|$)')
@@ -154,7 +155,7 @@ class RecordScanner:
         The list's elements are the records, and the stream is not read beyond the list. Only before the first record.
         """
         list_key = re.escape(b'"%s"' % key.encode()) + rb"\s*+:\s*+\["
-        pattern = rb"\s*+\{\s*+(?:(?!" + list_key + rb")" + _MEMBER + rb")*+" + list_key
+        pattern = rb"\s*+\{\s*+(?>(?:(?!" + list_key + rb")" + _MEMBER + rb")*)" + list_key
         match = re.match(pattern, self._peek(_ENTER_LOOKAHEAD_BYTES), re.DOTALL)
         if match is not None:
             self._is_in_list = True

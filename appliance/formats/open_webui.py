@@ -30,7 +30,7 @@ _FIRST_KEYS = (("id", "user_id"), ("id", "title"), ("title", "chat"))
 
 _BLOCK_START = re.compile(
     r"""^[ \t]*<details\s+type=["'](reasoning|tool_calls|code_interpreter)["']"""
-    r"""((?:\s+[\w-]+=(?:"[^"]*"|'[^']*'))*+)\s*>""",
+    r"""((?>(?:\s+[\w-]+=(?:"[^"]*"|'[^']*'))*))\s*>""",
     re.MULTILINE,
 )
 _BLOCK_END = "</details>"

@@ -14,7 +14,7 @@ from typing import Any
 MAX_DEPTH = 200
 
 _TOKEN = re.compile(
-    r'(?P<text>"(?:[^"\\]++|\\.)*+")|(?P<mark>[{}\[\]:,])|(?P<space>\s++)|(?P<atom>[^\s"{}\[\]:,]++)|(?P<cut>")',
+    r'(?P<text>"(?>(?:[^"\\]++|\\.)*)")|(?P<mark>[{}\[\]:,])|(?P<space>\s++)|(?P<atom>[^\s"{}\[\]:,]++)|(?P<cut>")',
     re.DOTALL,
 )
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "NaN": None}

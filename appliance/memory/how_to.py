@@ -153,9 +153,9 @@ def _find_success(text: str, language: Language) -> HowToSpan | None:
 @lru_cache(maxsize=8)
 def _context_patterns(language: Language) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """What may stand before the word that it worked, and what may follow in the same sentence."""
-    before = re.compile(rf"\W*(?:(?:{'|'.join(language.procedures.before)})(?!\w)\W*)*+", re.IGNORECASE)
+    before = re.compile(rf"\W*(?>(?:(?:{'|'.join(language.procedures.before)})(?!\w)\W*)*)", re.IGNORECASE)
     fillers = "|".join((*language.procedures.goes_on, *language.procedures.before))
-    follows = re.compile(rf"(?:[^\w.!]*(?:{fillers})(?!\w))*+\W*", re.IGNORECASE)
+    follows = re.compile(rf"(?>(?:[^\w.!]*(?:{fillers})(?!\w))*)\W*", re.IGNORECASE)
     return before, follows
 
 

@@ -16,10 +16,10 @@ MIN_WORDS = 3
 """A shorter sentence ("Go on.") does not say what to do."""
 
 _LEAD = (
-    r"(?:(?:first(?: of all)?|second|then|next|after (?:that|this)|afterwards|finally|lastly|now|also|and|so|ok|okay"
+    r"(?>(?:(?:first(?: of all)?|second|then|next|after (?:that|this)|afterwards|finally|lastly|now|also|and|so|ok|okay"
     r"|sure|please|just|simply|try this|do this|start by|zuerst|erst|dann|danach|anschließend|bitte|einfach|und|primero"
     r"|luego|despu[ée]s|por [úu]ltimo|entonces|y)\b[,:]?\s+"
-    r"|(?:if|once|when|to|with|for|in|at|on|from|wenn|um|falls|si|cuando|para)\b[^,.!?\n]{1,80},\s*)*+"
+    r"|(?:if|once|when|to|with|for|in|at|on|from|wenn|um|falls|si|cuando|para)\b[^,.!?\n]{1,80},\s*)*)"
 )
 
 

@@ -43,6 +43,14 @@ def test_no_process_of_ours_imports_from_where_the_person_stands() -> None:
     assert not [line for line in starts if not re.search(r'sys\.executable, "-(P|I)"', line)]
 
 
+def test_no_pattern_repeats_a_group_possessively() -> None:
+    """Before 3.11.5, Python matches such a group wrongly without a word (gh-106052): on Debian 12, whole messages were
+    lost. An atomic group around a greedy one, (?>(?:…)*), is the same and right."""
+    possessive = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+")
+    sources = [*MODULES, *(ROOT / "tui").rglob("*.py")]
+    assert not [named(path) for path in sources if possessive.search(path.read_text(encoding="utf-8"))]
+
+
 def callables(value: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
     """A function, or the public methods that a class of ours defines."""
     if inspect.isfunction(value):
