@@ -3,8 +3,9 @@
     python packaging/try_kit.py KIT [--before OLDER_KIT] [--python /usr/bin/python3]
 
 It installs, runs the demo, shakes hands over MCP, opens the screen, and uninstalls; with ``--before``, an older kit is
-installed first and a memory made with it, which the newer one must have kept. Where the system allows it, all of this runs in an empty
-network namespace. Prints how long each step took and how large it is; exits with 1 at the first step that fails.
+installed first and a memory made with it, which the newer one must have kept. Where the system allows it, all of this
+runs in an empty network namespace. Prints how long each step took and how large it is; exits with 1 at the first step
+that fails.
 """
 
 from __future__ import annotations
@@ -90,26 +91,22 @@ class Person:
             os.close(terminal)
             _, status = os.waitpid(pid, 0)
         if not typed or status:
-            sys.exit(
-                f"{' '.join(command)} never showed {wanted!r}, or ended with {status}:\n{said[-2000:].decode(errors='replace')}"
-            )
+            shown = said[-2000:].decode(errors="replace")
+            sys.exit(f"{' '.join(command)} never showed {wanted!r}, or ended with {status}:\n{shown}")
 
 
 def try_kit(kit: Path, before: Path | None, python: str) -> None:
     """Go through all steps."""
     with tempfile.TemporaryDirectory() as folder:
         person = Person(Path(folder), python)
-        print(
-            f"network: {'none, in a namespace of its own' if person.cut_off else 'as it is: no namespace is possible here'}"
-        )
+        print(f"network: {'none' if person.cut_off else 'as it is, because no namespace is possible here'}")
         if before is not None:
             step("install the older kit", lambda: person.run(python, str(before), "install"))
             person.run(person.command, "ingest", demo_files(person))
             found = ids_found(person)
         step("install", lambda: person.run(python, str(kit), "install"))
-        print(
-            f"  {sum(file.stat().st_size for file in person.home.rglob('*') if file.is_file() and not file.is_symlink()) / 1e6:.0f} MB"
-        )
+        files = [file for file in person.home.rglob("*") if file.is_file() and not file.is_symlink()]
+        print(f"  {sum(file.stat().st_size for file in files) / 1e6:.0f} MB")
         print(f"  {person.run(person.command, '--version').strip()}")
         if before is not None:
             assert ids_found(person) == found, "the memory finds other messages than before the upgrade"

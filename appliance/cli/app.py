@@ -39,6 +39,7 @@ from appliance.cli import (
     search,
     secrets,
     serve,
+    service,
     sessions,
     show,
     start_page,
@@ -111,7 +112,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "tokens": tokens.verbs,
         "bench": bench.verbs,
     },
-    "Run": {"tui": tui.tui, "serve": serve.serve, "mcp": mcp.verbs},
+    "Run": {"tui": tui.tui, "serve": serve.serve, "service": service.verbs, "mcp": mcp.verbs},
     "About": {"config": about.config, "path": about.path, "version": about.version},
 }
 
