@@ -7,6 +7,7 @@
     │   ├── HomeError             the home is missing, unreadable or unwritable     3
     │   │   └── HomeReadOnly      the home lies where nothing can be written        3
     │   ├── HomeLocked            another process owns the home                     3
+    │   │   └── HomeBusy          and does something long first                     3
     │   ├── DaemonGone            the process that owned the home has ended         3
     │   ├── StoreVersion          written by a version that this one can't read     3
     │   ├── StoreCorrupt          a file of the home is damaged                     3
@@ -70,6 +71,10 @@ class HomeReadOnly(HomeError):
 
 class HomeLocked(StoreError):
     """Another process owns the home."""
+
+
+class HomeBusy(HomeLocked):
+    """Another process owns the home, and leaves it to a daemon only when it has finished something long."""
 
 
 class DaemonGone(StoreError):

@@ -193,7 +193,7 @@ def history(
         output.print_json({"revisions": forms})
         return
     for form in forms:
-        by = f"  {output.format_timestamp(form.changed_at)} · {form.changed_by}"
+        by = f"  {output.format_timestamp(form.changed_at)} · {form.assistant or form.changed_by}"
         output.print_styled(f"revision {form.number}", "bold cyan", by)
         output.print_line(output.clean(form.value) or "(empty)")
         output.print_line()
@@ -244,10 +244,14 @@ def _has_terminal() -> bool:
 
 def _print_block(block: CoreBlock) -> None:
     size = f"{len(block.value):,} of {block.limit:,} characters"
-    by = f"revision {block.revision}, {output.format_timestamp(block.changed_at)} by the {block.changed_by}"
+    by = f"revision {block.revision}, {output.format_timestamp(block.changed_at)} by {_editor(block)}"
     read_only = " · read-only for assistants" if block.read_only else ""
     output.print_styled(block.label, "bold cyan", f"  {size} · {by}{read_only}")
     output.print_line(output.clean(block.value) or "(empty)")
+
+
+def _editor(block: CoreBlock) -> str:
+    return block.assistant or f"the {block.changed_by}"
 
 
 def _report(block: CoreBlock, done: str, json: bool) -> None:

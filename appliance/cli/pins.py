@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from appliance.cli import options, output
+from appliance.cli import options, output, transcript
 from appliance.cli.options import argument
 from appliance.errors import NotFound
 from appliance.timestamps import iso_from_microseconds, now
@@ -68,8 +68,10 @@ def feedback(
 ) -> None:
     """Say what a recalled message was worth.
 
-    Contexts prefer what was helpful or used, and give less room to what is wrong or outdated. Nothing is hidden.
-    Of helpful, wrong and outdated the last one holds; 'appliance show ID' shows what it changes.
+    In a context, what was helpful or used stands before what matches about equally well, and may take more tokens.
+    What is wrong or outdated stands behind it, may take fewer, and is marked. Both move the importance, by which the
+    archive chooses. 'search' ranks as before, and nothing is hidden. Of helpful, wrong and outdated the last one holds;
+    'appliance show ID' shows every part of the importance.
 
     \b
     Examples:
@@ -79,12 +81,18 @@ def feedback(
     """
     with options.open_existing(home, "feedback") as memory:
         message = memory.message(reference)
+        before = memory.pins.importance(message.id)
         give = memory.pins.withdraw_feedback if undo else memory.pins.feedback
         importance = give(message.id, cast("FeedbackKind", kind))
     if json:
         output.print_json({"message_id": message.id, "kind": kind, "importance": importance})
-    else:
-        output.print_line(f"{message.id} {'no longer ' if undo else ''}{kind}: importance {importance.score:.2f}")
+        return
+    change = f"{before.score:.2f}, now {importance.score:.2f}"
+    if round(before.score, 2) == round(importance.score, 2):
+        change = f"{importance.score:.2f}, as before"
+    undone = ("still " if kind in importance.feedback else "no longer ") if undo else ""
+    output.print_line(f"{message.id} {undone}{kind}: importance {change}")
+    output.say(f"Its feedback: {transcript.feedback_text(importance) or 'none'}")
 
 
 def correct(

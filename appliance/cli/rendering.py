@@ -110,8 +110,8 @@ def _highlighted_snippet(snippet: str, query: str) -> Text:
 
 
 def _score_lines(hit: Hit, max_part: float) -> Iterator[str]:
-    """Why a message was found, and the parts of its score, one per line: a bar, the contribution, its label and the leg
-    that it comes from."""
+    """Why a message was found, and the parts of its score, one per line: a bar, the contribution, its label, its name
+    in the profiles and what its leg gives."""
     yield reason(hit.why, hit.author)
     parts: Mapping[str, float] = hit.why.get("score", {})
     legs: Mapping[str, Mapping[str, Any]] = hit.why.get("legs", {})
@@ -120,7 +120,7 @@ def _score_lines(hit: Hit, max_part: float) -> Iterator[str]:
         return f"{bar:<{output.BAR_WIDTH}} {number:>6}  {text}"
 
     def label(name: str) -> str:
-        return FEATURE_LABELS.get(name, name) + (f" ({_leg_text(name, legs[name])})" if name in legs else "")
+        return f"{FEATURE_LABELS.get(name, name)} ({_leg_text(name, legs[name]) if name in legs else name})"
 
     for name, part in sorted(parts.items(), key=lambda item: -item[1]):
         if abs(part) >= MIN_SHOWN_SCORE:

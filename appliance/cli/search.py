@@ -9,7 +9,7 @@ import typer
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
 from appliance.errors import UsageError
-from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters
+from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters, filter_notes
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
@@ -171,7 +171,7 @@ def search(
         similar_user = None if first or filters.user is None else _similar_user(memory, filters.user)
     if first.why_not is not None and not (json or as_csv):
         output.print_line(f"{stage_text(first.why_not)}. {first.why_not.words}")
-    output.say_notes(first.notes)
+    output.say_notes([*filter_notes(query), *first.notes])
     _say_times(first)
     if similar_user:
         output.say(f"Did you mean --user {similar_user}?")

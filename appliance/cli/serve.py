@@ -23,6 +23,9 @@ def serve(
     beyond_loopback: Annotated[
         bool, flag("--beyond-loopback", "Allow addresses that other machines can reach.")
     ] = False,
+    wait: Annotated[
+        bool, flag("--wait", "Wait until a program that has the memory open has ended, however long that takes.")
+    ] = False,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -31,6 +34,8 @@ def serve(
     The daemon owns the memory. It answers over HTTP with a token, imports exports as they land in the inbox and in
     watched folders, and runs the background jobs. Other commands and programs attach to it automatically. SIGHUP
     reloads the settings; SIGTERM and Ctrl-C stop it after the current work.
+
+    A program that has the memory open leaves it to the daemon. One that imports is waited for, up to a minute.
 
     \b
     Examples:
@@ -48,4 +53,10 @@ def serve(
         else:
             output.print_line(f"{address.url}  (token: {output.display_path(address.token_file)}; Ctrl-C stops it)")
 
-    run(home, host=host, port=port, folders=paths or (), beyond_loopback=beyond_loopback, on_ready=announce)
+    def say_waiting(owner: str) -> None:
+        output.say(f"The memory is in use by {owner}. Waiting until it can leave it…")
+
+    run(
+        home, host=host, port=port, folders=paths or (), beyond_loopback=beyond_loopback, wait=wait,
+        on_wait=say_waiting, on_ready=announce,
+    )  # fmt: skip

@@ -100,11 +100,12 @@ def settle(
     return tuple(block for block in merged.values() if block not in kept), notes
 
 
-def erase(tx: sqlite3.Connection, blocks: Sequence[BlockErasure]) -> tuple[list[str], int]:
+def erase(tx: sqlite3.Connection, blocks: Sequence[BlockErasure], by: BlockEditor) -> tuple[list[str], int]:
     """Take out of core memory what an erasure means, also out of earlier forms. A block that is gone meanwhile is left
     out, also if another one has its key. Returns the texts that went, and of how many blocks.
 
-    A present form that changes gets another number, so that what was made of the form before can't bring it back."""
+    A present form that changes gets another number and is noted as changed ``by`` who erases, so that what was made of
+    the form before can't bring it back."""
     gone: list[str] = []
     there = [block for block in blocks if core_blocks.label(tx, block.key) == block.label]
     for block in there:
@@ -121,7 +122,7 @@ def erase(tx: sqlite3.Connection, blocks: Sequence[BlockErasure]) -> tuple[list[
             if (rest := _without(form.value, digests)) != form.value:
                 core_blocks.rewrite(tx, block.key, form.number, rest)
                 if form is forms[-1]:
-                    core_blocks.renumber_present(tx, block.key, "person", now())
+                    core_blocks.renumber_present(tx, block.key, by, now())
     return list(dict.fromkeys(filter(None, gone))), len(there)
 
 

@@ -19,7 +19,12 @@ from appliance.store.database import Database
 from appliance.store.sql import fetch_int
 from appliance.timestamps import now
 from appliance.types import BlockRevision, CoreBlock, Scope
-from appliance.types.core import DEFAULT_BLOCK_CHARACTERS, MAX_CORE_CHARACTERS, MAX_LABEL_CHARACTERS
+from appliance.types.core import (
+    DEFAULT_BLOCK_CHARACTERS,
+    MAX_ASSISTANT_CHARACTERS,
+    MAX_CORE_CHARACTERS,
+    MAX_LABEL_CHARACTERS,
+)
 
 DESCRIPTIONS = {
     "persona": "How the assistant should be and write.",
@@ -108,7 +113,7 @@ class CoreMemory:
             _check_text(new_value, limit, f"The block {label!r}")
             _check_masks(request, value, new_value)
             if found is None or new_value != value:
-                stored.add_revision(tx, key, new_value, request.by, now())
+                stored.add_revision(tx, key, new_value, request.by, now(), assistant=_assistant(request))
             return _require(tx, scope, label).block
 
     def append(self, request: r.AppendToBlockRequest) -> CoreBlock:
@@ -121,7 +126,14 @@ class CoreMemory:
             before = found.block.value.rstrip() if found is not None else ""
             value = f"{before}\n{request.text}" if before else request.text
             return self.set(
-                r.SetBlockRequest(request.label, value, by=request.by, user_id=scope.user_id, namespace=scope.namespace)
+                r.SetBlockRequest(
+                    request.label,
+                    value,
+                    by=request.by,
+                    assistant=request.assistant,
+                    user_id=scope.user_id,
+                    namespace=scope.namespace,
+                )
             )
 
     def replace(self, request: r.ReplaceInBlockRequest) -> CoreBlock:
@@ -139,7 +151,7 @@ class CoreMemory:
             return self.set(
                 r.SetBlockRequest(
                     block.label, block.value.replace(request.old, request.new),
-                    by=request.by, user_id=scope.user_id, namespace=scope.namespace,
+                    by=request.by, assistant=request.assistant, user_id=scope.user_id, namespace=scope.namespace,
                 )
             )  # fmt: skip
 
@@ -158,7 +170,7 @@ class CoreMemory:
             return self.set(
                 r.SetBlockRequest(
                     found.block.label, forms[request.number],
-                    by=request.by, user_id=scope.user_id, namespace=scope.namespace,
+                    by=request.by, assistant=request.assistant, user_id=scope.user_id, namespace=scope.namespace,
                 )
             )  # fmt: skip
 
@@ -206,6 +218,12 @@ def _check_editor(request: r.SetBlockRequest, block: CoreBlock) -> None:
         )
     if request.limit not in (None, block.limit) or request.read_only:
         raise UsageError(f"Only the person sets the limit of the block {block.label!r} and makes it read-only.")
+
+
+def _assistant(request: r.SetBlockRequest) -> str:
+    """The name of the assistant that writes, as a program or a token gives it; "" for the person."""
+    name = " ".join(request.assistant.split()) if request.by == "assistant" else ""
+    return "".join(filter(str.isprintable, name))[:MAX_ASSISTANT_CHARACTERS]
 
 
 def _check_text(text: str, limit: int, what: str) -> None:

@@ -95,7 +95,7 @@ def _erase(
         statements.remove_facts(tx, preview.named_facts)
         if preview.all_of is not None:
             statements.withdraw_all_decisions(tx, preview.all_of)
-        noted, blocks = block_erasure.erase(tx, preview.blocks)
+        noted, blocks = block_erasure.erase(tx, preview.blocks, preview.by)
         extraction.retract_facts(tx, stated_values)
         for scope, authors in silenced.items():
             names |= forget_unbacked(tx, scope, authors, own_name(scope))

@@ -199,6 +199,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         ),
         blocks=erased_blocks,
         block_echoes=echoes.blocks,
+        by=selection.by,
     )
 
 

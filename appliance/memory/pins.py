@@ -6,11 +6,12 @@ are offers and do not count, nor do the turns of the present conversation."""
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from appliance import requests as r
 from appliance.errors import NotFound, StoreError, UsageError
@@ -22,6 +23,8 @@ from appliance.store.database import Database
 from appliance.store.priority import PINNED_IMPORTANCE
 from appliance.timestamps import iso_from_microseconds, now
 from appliance.types import FEEDBACK_KINDS, Context, Event, FeedbackKind, Importance, Message, Scope
+
+logger = logging.getLogger(__name__)
 
 WRITE_BATCH_MESSAGES = 256  # counted messages that are written without waiting for more, some ten contexts
 WRITE_INTERVAL_SECONDS = 60.0  # after which counts are written, however few; a crash costs no more than that
@@ -39,6 +42,16 @@ _FEEDBACK_COUNTERS: Mapping[FeedbackKind, CounterName] = {
     "wrong": "feedback_wrong",
     "outdated": "feedback_outdated",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Citation:
+    """The keys of the messages that a stored answer names, whose memory it is in, and when it was stored, in
+    microseconds since 1970."""
+
+    keys: frozenset[int]
+    scope: Scope
+    at: int
 
 
 def recalled_message_ids(context: Context) -> list[str]:
@@ -65,7 +78,7 @@ class PinService:
     """Pins and use counts of an open memory. Thread-safe.
 
     Counts are collected in memory, so that no search waits for the disk. A crash loses those of the last minute, but
-    never a message."""
+    never a message. What can't be written is kept, and tried again with the next counts."""
 
     def __init__(
         self,
@@ -82,6 +95,7 @@ class PinService:
         self._count = count
         self._lock = threading.Lock()
         self._recalls: dict[int, tuple[int, int]] = {}
+        self._citations: list[_Citation] = []
         self._oldest_unwritten = 0.0
 
     def pin(self, request: r.PinRequest) -> Message:
@@ -143,23 +157,19 @@ class PinService:
                 raise NotFound(f"The message {messages.message_id(key)} has no feedback {request.kind!r}.")
         return self.importance(r.ImportanceRequest(messages.message_id(key)))
 
-    def note_answer(self, text: str, scope: Scope) -> Sequence[int]:
+    def note_answer(self, text: str, scope: Scope) -> None:
         """Count the messages that a stored answer of an assistant cites by their ids as used, if they are of this scope
-        and were recalled lately. Returns their keys. Does nothing where that can't be written: the answer is stored."""
-        cited = {int(id[1:]) for id in _CITED_ID.findall(text)}
+        and were recalled lately. What can't be written now is logged and tried again later: the answer is stored."""
+        cited = frozenset(int(id[1:]) for id in _CITED_ID.findall(text))
         if not cited or self._database.is_read_only:
-            return ()
+            return
+        with self._lock:
+            self._citations.append(_Citation(cited, scope, now()))
         try:
             self.write_counts()
-            with self._database.write() as tx:
-                moment = now()
-                used = stored.recalled_since(tx, cited, moment - CITATION_MICROSECONDS, scope)
-                for key in used:
-                    feedback.add(tx, key, "used", moment)
-        except StoreError:
-            return ()
-        self._count("feedback_used", len(used))
-        return used
+        except StoreError as error:
+            logger.warning("What an answer cites is not counted as used yet, and will be tried again: %s", error)
+            self._wake()
 
     def note_recalled(self, request: r.RecalledRequest) -> None:
         """See ``RecalledRequest``."""
@@ -178,13 +188,39 @@ class PinService:
             self._wake()
 
     def write_counts(self, should_continue: Callable[[], bool] = lambda: True) -> int:
-        """Write the collected counts. Returns the number of messages."""
+        """Write the collected counts, then what answers cite. Returns the number of messages.
+
+        Raises:
+            StoreError: They can't be written; they are kept for the next time.
+        """
         with self._lock:
             recalls, self._recalls = self._recalls, {}
-        if recalls and not self._database.is_read_only:
+            citations, self._citations = self._citations, []
+        if self._database.is_read_only or not (recalls or citations):
+            return len(recalls)
+        used = 0
+        try:
             with self._database.write() as tx:
                 stored.add_recalls(tx, recalls)
+                for citation in citations:
+                    since = citation.at - CITATION_MICROSECONDS
+                    keys = stored.recalled_since(tx, citation.keys, since, citation.scope)
+                    for key in keys:
+                        feedback.add(tx, key, "used", citation.at)
+                    used += len(keys)
+        except BaseException:
+            self._keep(recalls, citations)
+            raise
+        self._count("feedback_used", used)
         return len(recalls)
+
+    def _keep(self, recalls: Mapping[int, tuple[int, int]], citations: list[_Citation]) -> None:
+        """Keep what could not be written, with what has been collected meanwhile."""
+        with self._lock:
+            for key, (times, at) in recalls.items():
+                more, later = self._recalls.get(key, (0, 0))
+                self._recalls[key] = (times + more, max(at, later))
+            self._citations = [*citations, *self._citations]
 
     def score_pending(self, should_continue: Callable[[], bool] = lambda: True) -> int:
         """Score a page of the messages that an earlier version stored. Returns their number."""
@@ -196,5 +232,7 @@ class PinService:
 
     def close(self) -> None:
         """Write the collected counts if possible; a count is not worth an error."""
-        with suppress(StoreError):
+        try:
             self.write_counts()
+        except StoreError as error:
+            logger.warning("How often messages were recalled and cited lately could not be written: %s", error)

@@ -58,6 +58,7 @@ class SetBlockRequest(Request[CoreBlock]):
         read_only: Whether only the person may change the block.
         revision: Write only if this is the revision of the present form; 0: only if there is no such block.
         by: Who writes.
+        assistant: The name of the assistant that writes, for the history.
         user_id: Whose block.
         namespace: The namespace within that user's memory.
 
@@ -78,6 +79,7 @@ class SetBlockRequest(Request[CoreBlock]):
     read_only: bool | None = None
     revision: int | None = None
     by: BlockEditor = "person"
+    assistant: str = ""
     user_id: str | None = None
     namespace: str = ""
 
@@ -90,6 +92,7 @@ class AppendToBlockRequest(Request[CoreBlock]):
         label: Its label.
         text: What to add, after a line break.
         by: Who writes.
+        assistant: The name of the assistant that writes, for the history.
         user_id: Whose block.
         namespace: The namespace within that user's memory.
 
@@ -104,6 +107,7 @@ class AppendToBlockRequest(Request[CoreBlock]):
     text: str
     _: KW_ONLY
     by: BlockEditor = "person"
+    assistant: str = ""
     user_id: str | None = None
     namespace: str = ""
 
@@ -117,6 +121,7 @@ class ReplaceInBlockRequest(Request[CoreBlock]):
         old: The part, letter by letter; the block has it once.
         new: What takes its place; empty to remove it.
         by: Who writes.
+        assistant: The name of the assistant that writes, for the history.
         user_id: Whose block.
         namespace: The namespace within that user's memory.
 
@@ -133,6 +138,7 @@ class ReplaceInBlockRequest(Request[CoreBlock]):
     new: str
     _: KW_ONLY
     by: BlockEditor = "person"
+    assistant: str = ""
     user_id: str | None = None
     namespace: str = ""
 
@@ -166,6 +172,7 @@ class RevertBlockRequest(Request[CoreBlock]):
         label: Its label.
         number: The number of the form, as ``core.history`` gives it.
         by: Who writes.
+        assistant: The name of the assistant that writes, for the history.
         user_id: Whose block.
         namespace: The namespace within that user's memory.
 
@@ -181,6 +188,7 @@ class RevertBlockRequest(Request[CoreBlock]):
     number: int
     _: KW_ONLY
     by: BlockEditor = "person"
+    assistant: str = ""
     user_id: str | None = None
     namespace: str = ""
 

@@ -227,9 +227,11 @@ class RecalledRequest(Request[None]):
 
 @dataclass(frozen=True, slots=True)
 class FeedbackRequest(Request[Importance]):
-    """Say what a recalled message was worth. This moves its importance and its rank in contexts, within bounds: nothing
-    is hidden. Of "helpful", "wrong" and "outdated" the last one holds; what "used" adds halves in 30 days. Returns its
-    importance from now on, with every part.
+    """Say what a recalled message was worth. This moves its importance, and with it the tokens that it may take in a
+    context, and its rank among messages that match about equally well there; a context marks what is wrong or outdated.
+    Searches with another profile than "balanced" rank as before, and nothing is hidden. Of "helpful", "wrong" and
+    "outdated" the last one holds; what "used" adds halves in 30 days. Returns its importance from now on, with every
+    part.
 
     Args:
         reference: The id or external id of the message.

@@ -21,8 +21,20 @@ _FIELDS = {
 }  # fmt: skip
 """The filters that may be given several times."""
 
-_TOKEN = re.compile(rf'(?:^|(?<=\s))({"|".join(FILTER_NAMES)}):("[^"]*"(?=\s|$)|"[^"]*$|[^\s"]\S*)')
+_TOKEN = re.compile(rf'(?:^|(?<=\s))({"|".join(FILTER_NAMES)}):("[^"]+"(?=\s|$)|"[^"]+$|[^\s"]\S*)')
 """A filter; a value in quotation marks goes on to the end of the text where the second one is missing."""
+
+_FILTER_LIKE = re.compile(r"(?:^|(?<=\s))([^\W\d_]{2,12}):(?!/)(\S*)")
+"""A word with a colon, which may be meant as a filter; no address such as https://example.org."""
+
+_OTHER_NAMES = {
+    "from": "author", "by": "author", "sender": "author", "to": "with", "after": "since", "before": "until",
+    "label": "tag", "format": "source", "path": "file", "person": "author",
+}  # fmt: skip
+"""What other programs call the filters."""
+
+_LIKE_ENOUGH = 0.75
+"""The least likeness (``difflib``) of a misspelt name: one letter of four may be another one, or in another place."""
 
 _YEAR_OR_MONTH = re.compile(r"(?!0000)\d{4}(?:-(?:0[1-9]|1[0-2]))?")
 
@@ -109,6 +121,31 @@ def extract_filters(text: str, filters: SearchFilters, cursor: int | None = None
         remaining.append(text[end : match.start()])
         end = match.end() + 1
     return "".join([*remaining, text[end:]]), filters
+
+
+def filter_notes(text: str) -> list[str]:
+    """Notes on what looks like a filter in a finished text and is none, so that it is searched for as words: a filter
+    without a value ("tool:"), and a name that is nearly that of a filter ("fil:main.go", "from:ana")."""
+    notes = []
+    for match in _FILTER_LIKE.finditer(text):
+        name, value = match[1], match[2]
+        if name in FILTER_NAMES and not value.strip('"'):
+            following = text[match.end() :].split(maxsplit=1)[:1]
+            hint = f" Write {name}:{following[0]} without a blank." if following and not value else ""
+            notes.append(f"The filter '{name}:' has no value and was searched for as a word.{hint}")
+        elif name not in FILTER_NAMES and value and (meant := _meant_filter(name.casefold())):
+            notes.append(f"There is no filter '{name}:'; it was searched for as words. Did you mean {meant}:{value}?")
+    return notes
+
+
+def _meant_filter(name: str) -> str | None:
+    """The filter that a name may be meant for. A misspelt one begins like it."""
+    if name in FILTER_NAMES or name in _OTHER_NAMES:
+        return _OTHER_NAMES.get(name, name)
+    from difflib import get_close_matches
+
+    alike = get_close_matches(name, FILTER_NAMES, cutoff=_LIKE_ENOUGH)
+    return next((one for one in alike if sorted(one[:2]) == sorted(name[:2]) or one[0] == name[0]), None)
 
 
 def since_date(text: str | None) -> str | None:

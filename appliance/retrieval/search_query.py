@@ -23,6 +23,9 @@ from appliance.types import ROLES, Filters, HitOrder, Mode, Scope
 NO_SESSION = 0
 """A key that no session has; a filter by it finds nothing."""
 
+MAX_COUNT = 1 << 31
+"""More hits than any memory has; a limit or an offset beyond it is the same as this one."""
+
 MAX_NEIGHBOURS = 25
 """The most turns on each side of a hit, as many as the timeline of MCP has: a session shows more."""
 
@@ -134,7 +137,8 @@ def resolve_page(request: SearchRequest, default_limit: int) -> Page:
         raise UsageError(f"The turns around a hit must be 0 to {MAX_NEIGHBOURS}, not {request.neighbours}.")
     if request.min_score is not None and not 0 <= request.min_score <= 1:
         raise UsageError(f"The minimum score must be 0 to 1, not {request.min_score}.")
-    return Page(limit, request.offset, request.sort, request.count, request.neighbours, request.min_score)
+    limit, offset = min(limit, MAX_COUNT), min(request.offset, MAX_COUNT)
+    return Page(limit, offset, request.sort, request.count, request.neighbours, request.min_score)
 
 
 def resolve_filters(

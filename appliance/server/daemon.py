@@ -24,7 +24,7 @@ from appliance import __version__, config, paths
 from appliance.client import Appliance
 from appliance.engine.engine import Engine
 from appliance.engine.reader_pool import usual_readers
-from appliance.errors import ApplianceError, DaemonGone, HomeLocked, UsageError
+from appliance.errors import ApplianceError, DaemonGone, HomeBusy, HomeLocked, UsageError
 from appliance.server import logs
 from appliance.server.access.grants import Service
 from appliance.server.access.tokens import owner_token
@@ -40,9 +40,14 @@ from appliance.server.connections import (
 from appliance.server.http.app import create_app
 from appliance.server.sockets import ListeningSockets, is_loopback, listen, pass_sockets_on_exec
 from appliance.server.systemd import notify, notify_reloading, watchdog_interval
-from appliance.store.lock import read_owner
+from appliance.store.lock import describe_owner, read_owner
 from appliance.transports.daemon import DaemonAddress, DaemonTransport
-from appliance.transports.shared import DAEMON_PURPOSE, JOIN_RETRY_SECONDS, UNANNOUNCED_TIMEOUT_SECONDS
+from appliance.transports.shared import (
+    CLOSE_FIRST_HINT,
+    DAEMON_PURPOSE,
+    JOIN_RETRY_SECONDS,
+    UNANNOUNCED_TIMEOUT_SECONDS,
+)
 from appliance.types import FileReport, Owner
 
 SHUTDOWN_TIMEOUT_SECONDS = 10
@@ -57,6 +62,12 @@ M_ARENA_MAX = -8
 HAND_OVER_SECONDS = 30.0
 """Seconds that an owner may take to leave the home: it finishes what can't be done again."""
 
+BUSY_SECONDS = 60.0
+"""Seconds to wait for an owner that does something long. Less than a service manager waits for a daemon to be ready."""
+
+BUSY_RETRY_SECONDS = 0.5
+"""Seconds until such an owner is asked again."""
+
 WATCH_RETRY_SECONDS = 60.0
 """Seconds until the watcher starts again after an error."""
 
@@ -70,6 +81,8 @@ def serve(
     port: int | None = None,
     folders: Sequence[str | os.PathLike[str]] = (),
     beyond_loopback: bool = False,
+    wait: bool = False,
+    on_wait: Callable[[str], None] = lambda owner: None,
     on_ready: Callable[[DaemonAddress], None] = lambda address: None,
 ) -> None:
     """Own a home and serve it until SIGTERM or SIGINT; SIGHUP reloads the settings. Call it in the main thread.
@@ -80,6 +93,8 @@ def serve(
         port: The port; by default that of the settings.
         folders: Folders to watch in addition to those of the settings.
         beyond_loopback: Allow an address that other machines can reach.
+        wait: Wait without a bound for a program that has the home open, unless it is a daemon.
+        on_wait: Called once with such a program, as an error names it, before it is waited for longer than a moment.
         on_ready: Called with the address once the daemon accepts requests.
 
     Raises:
@@ -89,7 +104,7 @@ def serve(
     restarts = False
     _share_one_heap()
     with ExitStack() as stack:
-        engine = _take_over(home)
+        engine = _take_over(home, wait, on_wait)
         memory = stack.enter_context(Appliance.of(engine))
         engine.load()
         settings = memory.settings.server
@@ -119,29 +134,55 @@ def serve(
         os.execv(sys.executable, sys.orig_argv)
 
 
-def _take_over(home: str | os.PathLike[str] | None) -> Engine:
-    """Open the home. A program that owns it is asked to leave it to the daemon; it attaches to it then.
+def _take_over(home: str | os.PathLike[str] | None, wait: bool, on_wait: Callable[[str], None]) -> Engine:
+    """Open the home. A program that owns it is asked to leave it to the daemon; it attaches to it then. One that does
+    something long is waited for, and asked again.
 
     Raises:
         HomeLocked: The owner is a daemon, or needs the home.
     """
-    began, asked = time.monotonic(), False
+    deadline = time.monotonic() + UNANNOUNCED_TIMEOUT_SECONDS
+    agreed: Owner | None = None
+    waits_for: Owner | None = None
     while True:
         try:
             return Engine.open(home, purpose=DAEMON_PURPOSE)
         except HomeLocked as error:
-            found = paths.find_home(home)
-            owner = read_owner(found.lock)
-            may_leave = owner is None or owner.purpose != DAEMON_PURPOSE
-            patience = HAND_OVER_SECONDS if asked else UNANNOUNCED_TIMEOUT_SECONDS
-            if not may_leave or time.monotonic() - began > patience:
-                error.hint = "Close it first: 'appliance serve' must own the memory."
-                raise
-            if not asked and owner is not None and owner.socket is not None:
-                with closing(DaemonTransport(found)) as transport, suppress(DaemonGone):
-                    transport.ask_for_home(Owner(os.getpid(), DAEMON_PURPOSE))
-                    asked = True
-        time.sleep(JOIN_RETRY_SECONDS)
+            refusal, pause = error, JOIN_RETRY_SECONDS
+        found = paths.find_home(home)
+        owner = read_owner(found.lock)
+        refusal.hint = CLOSE_FIRST_HINT
+        if owner is not None and owner.purpose == DAEMON_PURPOSE and owner.pid != os.getpid():
+            # A note of this process is of a home that is being handed over to it.
+            refusal.hint = "It serves the memory already, and other commands use it. Stop it first to start another."
+            raise refusal
+        is_busy = False
+        if owner is not None and owner.socket is not None and owner != agreed:
+            try:
+                if _ask_for_home(found):
+                    agreed, deadline = owner, time.monotonic() + HAND_OVER_SECONDS
+            except HomeLocked as error:
+                refusal, pause, is_busy = error, BUSY_RETRY_SECONDS, isinstance(error, HomeBusy)
+                if not (is_busy or wait):
+                    raise
+        if owner is not None and owner != waits_for and (is_busy or wait):
+            waits_for, deadline = owner, time.monotonic() + BUSY_SECONDS
+            on_wait(describe_owner(owner))
+        if not wait and time.monotonic() > deadline:
+            raise refusal
+        time.sleep(pause)
+
+
+def _ask_for_home(home: paths.Home) -> bool:
+    """Ask the owner to leave the home to this process. Returns whether it will; False if it has gone already.
+
+    Raises:
+        HomeLocked: It needs the home.
+    """
+    with closing(DaemonTransport(home)) as transport, suppress(DaemonGone):
+        transport.ask_for_home(Owner(os.getpid(), DAEMON_PURPOSE))
+        return True
+    return False
 
 
 def _share_one_heap() -> None:

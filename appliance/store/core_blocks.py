@@ -37,9 +37,12 @@ CREATE TABLE core_block_revision (
 )
 """The statements of the migration that adds them."""
 
+BLOCK_ASSISTANTS = ("ALTER TABLE core_block_revision ADD COLUMN assistant TEXT NOT NULL DEFAULT ''",)
+"""The statement of the migration that keeps which assistant wrote a form, by the name that it has."""
+
 _SELECT = (
     "SELECT b.id, b.label, r.value, b.description, b.max_characters, b.read_only, r.number, r.changed_by, r.changed_at,"
-    " b.user_id, b.namespace FROM core_block b JOIN core_block_revision r ON r.block_id = b.id"
+    " b.user_id, b.namespace, r.assistant FROM core_block b JOIN core_block_revision r ON r.block_id = b.id"
     " AND r.number = (SELECT max(number) FROM core_block_revision WHERE block_id = b.id)"
 )
 
@@ -88,14 +91,17 @@ def update(tx: sqlite3.Connection, key: int, *, description: str, limit: int, re
 
 
 def add_revision(
-    tx: sqlite3.Connection, key: int, value: str, by: BlockEditor, at: int, *, number: int | None = None
-) -> None:
+    tx: sqlite3.Connection, key: int, value: str, by: BlockEditor, at: int, *, assistant: str = "",
+    number: int | None = None,
+) -> None:  # fmt: skip
     """Add a form of a block as its latest one; forms beyond ``MAX_REVISIONS`` go, the oldest first. With a ``number``
     that the block has already, nothing changes."""
     tx.execute(
-        "INSERT OR IGNORE INTO core_block_revision SELECT ?1,"
-        " coalesce(?2, (SELECT coalesce(max(number), 0) + 1 FROM core_block_revision WHERE block_id = ?1)), ?3, ?4, ?5",
-        (key, number, value, by, at),
+        "INSERT OR IGNORE INTO core_block_revision (block_id, number, value, changed_by, changed_at, assistant)"
+        " SELECT ?1,"
+        " coalesce(?2, (SELECT coalesce(max(number), 0) + 1 FROM core_block_revision WHERE block_id = ?1)), ?3, ?4, ?5,"
+        " ?6",
+        (key, number, value, by, at, assistant),
     )
     tx.execute(
         "DELETE FROM core_block_revision WHERE block_id = ?1"
@@ -107,10 +113,11 @@ def add_revision(
 def revisions(db: sqlite3.Connection, key: int) -> list[BlockRevision]:
     """Return the kept forms of a block, the present one last."""
     rows = db.execute(
-        "SELECT number, value, changed_by, changed_at FROM core_block_revision WHERE block_id = ? ORDER BY number",
+        "SELECT number, value, changed_by, changed_at, assistant FROM core_block_revision WHERE block_id = ?"
+        " ORDER BY number",
         (key,),
     )
-    return [BlockRevision(number, value, by, iso_from_microseconds(at)) for number, value, by, at in rows]
+    return [BlockRevision(number, value, by, iso_from_microseconds(at), name) for number, value, by, at, name in rows]
 
 
 def label(db: sqlite3.Connection, key: int) -> str | None:
@@ -138,7 +145,8 @@ def rewrite(tx: sqlite3.Connection, key: int, number: int, value: str) -> None:
 def renumber_present(tx: sqlite3.Connection, key: int, by: BlockEditor, at: int) -> None:
     """Give the present form of a block the next number, which leaves its number free."""
     tx.execute(
-        "UPDATE core_block_revision SET number = number + 1, changed_by = ?2, changed_at = ?3 WHERE block_id = ?1"
+        "UPDATE core_block_revision SET number = number + 1, changed_by = ?2, changed_at = ?3, assistant = ''"
+        " WHERE block_id = ?1"
         " AND number = (SELECT max(number) FROM core_block_revision WHERE block_id = ?1)",
         (key, by, at),
     )
@@ -157,10 +165,10 @@ def scopes(db: sqlite3.Connection) -> Sequence[Scope]:
 
 def _stored(
     key: int, label: str, value: str, description: str, limit: int, read_only: int, number: int, by: BlockEditor,
-    at: int, user_id: str, namespace: str,
+    at: int, user_id: str, namespace: str, assistant: str,
 ) -> StoredBlock:  # fmt: skip
     changed_at = iso_from_microseconds(at)
     block = CoreBlock(
-        label, value, description, limit, bool(read_only), number, by, changed_at, user_id=user_id, namespace=namespace
+        label, value, description, limit, bool(read_only), number, by, changed_at, user_id, namespace, assistant
     )
     return StoredBlock(key, block)

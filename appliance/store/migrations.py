@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from appliance.errors import StoreVersion
 from appliance.store import mentions, message_parts, new_messages, text_frames
 from appliance.store.attachment_schema import ATTACHMENTS_AND_TAGS
-from appliance.store.core_blocks import CORE_BLOCKS
+from appliance.store.core_blocks import BLOCK_ASSISTANTS, CORE_BLOCKS
 from appliance.store.document_schema import DOCUMENTS
 from appliance.store.people_tables import PEOPLE_TABLES
 
@@ -376,7 +376,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     _TOKEN_VECTORS, _KEPT_GENERATIONS, _SERVER_COLLECTIONS, _CHUNKINGS, _CONVERSATION_TIMES, ATTACHMENTS_AND_TAGS,
     PEOPLE_TABLES, DOCUMENTS, new_messages.DROP_TRIGGERS, (message_parts.FILL_OMITTED_SQL,), PEOPLE_AGAIN,
     _UNFINISHED_IMPORTS, _FEEDBACK, SHORT_SUMMARIES, (*mentions.MENTIONS, mentions.FILL_SQL), CORE_BLOCKS,
-    _FACTS_AGAIN,
+    _FACTS_AGAIN, BLOCK_ASSISTANTS,
 )  # fmt: skip
 """The statements of each migration after the schema."""
 

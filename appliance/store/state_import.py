@@ -44,7 +44,7 @@ from appliance.types import (
     SessionRecord,
     StorageScope,
 )
-from appliance.types.core import MAX_CORE_CHARACTERS
+from appliance.types.core import MAX_ASSISTANT_CHARACTERS, MAX_CORE_CHARACTERS
 
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 48)]
 
@@ -150,6 +150,7 @@ class _BlockRevision(msgspec.Struct, frozen=True):
     value: str
     changed_by: BlockEditor
     changed_at: str
+    assistant: str = ""
 
 
 class _Block(msgspec.Struct, frozen=True):
@@ -305,7 +306,8 @@ def _write_block(tx: sqlite3.Connection, scope: Scope, record: _Block) -> str | 
     core_blocks.update(tx, key, description=record.description, limit=record.limit, read_only=record.read_only)
     for form in record.revisions:
         at = to_microseconds(datetime.fromisoformat(form.changed_at))
-        core_blocks.add_revision(tx, key, form.value, form.changed_by, at, number=form.number)
+        name = form.assistant[:MAX_ASSISTANT_CHARACTERS]
+        core_blocks.add_revision(tx, key, form.value, form.changed_by, at, assistant=name, number=form.number)
     return None
 
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from appliance import requests as r
-from appliance.errors import ApplianceError, DaemonGone, HomeLocked, StoreError
+from appliance.errors import ApplianceError, DaemonGone, HomeBusy, HomeLocked, StoreError
 from appliance.requests import Request
 from appliance.store.lock import describe_owner, is_running, read_owner
 from appliance.transports.local_streams import LocalStream, LocalStreams
@@ -49,6 +49,7 @@ JOIN_RETRY_SECONDS = 0.02
 DAEMON_PURPOSE = "appliance serve"
 """The purpose that a daemon names when it takes a home."""
 
+CLOSE_FIRST_HINT = "Close it first: 'appliance serve' must own the memory."
 
 OpenEngine = Callable[["Callable[[OwnerLock], None]"], "Engine"]
 """Opens the engine of the home in this process. Calls its argument as ``on_owned`` of ``Engine.open``."""
@@ -287,15 +288,20 @@ class SharedTransport:
         """Leave the home to another process, and attach to it. What this process is asked for meanwhile waits.
 
         Raises:
-            HomeLocked: This process has a model of its own, or does something long for itself.
+            HomeLocked: This process has a model of its own.
+            HomeBusy: It does something long for itself, or leaves the home already.
         """
         with self._local_uses:
-            if self._model is not None or self._under_way[True] or self._is_leaving:
-                owner = read_owner(self._home.lock)
-                raise HomeLocked(
-                    f"The memory is in use by {describe_owner(owner)}.",
-                    where=str(self._home.root),
-                    hint="Close it first: 'appliance serve' must own the memory.",
+            in_use = f"The memory is in use by {describe_owner(read_owner(self._home.lock))}."
+            where = str(self._home.root)
+            if self._model is not None:
+                raise HomeLocked(in_use, where=where, hint=CLOSE_FIRST_HINT)
+            if self._under_way[True] or self._is_leaving:
+                raise HomeBusy(
+                    in_use,
+                    where=where,
+                    hint="It does something long, such as an import, and leaves the memory to 'appliance serve' after"
+                    " that. Try again then, or let 'appliance serve --wait' wait for it.",
                 )
             self._is_leaving = True
         threading.Thread(target=self._leave_to, args=(successor,), name="appliance-hand-over", daemon=True).start()

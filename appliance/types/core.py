@@ -14,6 +14,9 @@ MAX_LABEL_CHARACTERS = 40
 DEFAULT_BLOCK_CHARACTERS = 2_000
 """The limit of a block if none is given: some 500 tokens."""
 
+MAX_ASSISTANT_CHARACTERS = 60
+"""The characters of an assistant's name that are kept."""
+
 MAX_CORE_CHARACTERS = 8_000
 """The limits of all blocks of a user in a namespace together, at most: some 2,000 tokens of each context."""
 
@@ -33,6 +36,7 @@ class CoreBlock:
         changed_at: When, as ISO 8601.
         user_id: Whose it is.
         namespace: The namespace within that user's memory.
+        assistant: The name of the assistant that wrote the present form; "" if the person did, or it gave none.
     """
 
     label: str
@@ -45,14 +49,16 @@ class CoreBlock:
     changed_at: str
     user_id: str
     namespace: str = ""
+    assistant: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockRevision:
     """A form of a block's text. ``changed_at`` is when it was written, as ISO 8601; the present form has the highest
-    ``number``."""
+    ``number``. ``assistant`` is the name of the assistant that wrote it; "" if the person did, or it gave none."""
 
     number: int
     value: str
     changed_by: BlockEditor
     changed_at: str
+    assistant: str = ""

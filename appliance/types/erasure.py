@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from appliance.types.core import BlockEditor
 from appliance.types.vocabulary import Scope
 
 EchoKind = Literal["copy", "answer", "repetition", "summary", "fact", "block"]
@@ -53,7 +54,8 @@ class ErasurePreview:
     ``blocks`` is what would be taken out of core memory, and ``block_echoes`` what the echoes among blocks say.
     ``contacts`` are entries of address books, each with the file that holds it, by store keys. If an author was named,
     ``authors`` are the names under which the messages were written ("" for none), with their numbers, and ``notes`` say
-    whose a name may be that no author has, and which repeats were not looked for."""
+    whose a name may be that no author has, and which repeats were not looked for. ``by`` is who erases, as the history
+    of a block notes it."""
 
     messages: tuple[int, ...]
     sessions: tuple[int, ...]
@@ -74,6 +76,7 @@ class ErasurePreview:
     found_alone: dict[str, int] = field(default_factory=dict)
     blocks: tuple[BlockErasure, ...] = ()
     block_echoes: tuple[BlockErasure, ...] = ()
+    by: BlockEditor = "person"
 
     @property
     def is_empty(self) -> bool:

@@ -106,9 +106,10 @@ export type BlockErasureAnswer = {
 
 /**
  * A form of a block's text. ``changed_at`` is when it was written, as ISO 8601; the present form has the highest
- * ``number``.
+ * ``number``. ``assistant`` is the name of the assistant that wrote it; "" if the person did, or it gave none.
  */
 export type BlockRevision = {
+  assistant?: string;
   changed_at: string;
   changed_by: "person" | "assistant";
   number: number;
@@ -223,8 +224,10 @@ export type ContextItem = {
  *     changed_at: When, as ISO 8601.
  *     user_id: Whose it is.
  *     namespace: The namespace within that user's memory.
+ *     assistant: The name of the assistant that wrote the present form; "" if the person did, or it gave none.
  */
 export type CoreBlock = {
+  assistant?: string;
   changed_at: string;
   changed_by: "person" | "assistant";
   description: string;
@@ -1694,7 +1697,7 @@ export class Appliance extends Client {
    */
   embeddings(body: {
   encoding_format?: "float" | "base64";
-  input: string | Array<string>;
+  input: string | Array<number> | Array<string> | Array<Array<number>>;
   input_type?: "passage" | "query";
   model?: string;
 }, options?: RequestOptions): Promise<Record<string, unknown>>;

@@ -35,6 +35,7 @@ def test_search_prints_a_line_a_hit(run: Run, kept: Path) -> None:
 def test_search_says_when_all_hits_are_weak(run: Run, kept: Path) -> None:
     assert "; weak matches only, the best score is 0." in run("search", "spaceship", "--min-score", "0").stderr
     assert "weak" not in run("search", "QX-4471").stderr
+    assert "Did you mean file:main.go?" in run("search", "fil:main.go").stderr
 
 
 def test_search_prints_the_contracts_shape(run: Run, kept: Path) -> None:
@@ -101,16 +102,19 @@ def test_search_shows_the_turns_around_a_hit(run: Run, kept: Path) -> None:
 
 def test_explain_tells_the_parts_and_the_legs(run: Run, kept: Path) -> None:
     shown = run("search", "QX-4471", "-k", "1", "--explain").stdout
-    assert "meaning (dense: cosine" in shown
-    assert "words of the message (own: BM25" in shown
+    assert "closeness in meaning (dense: cosine" in shown
+    assert "search words that it has (own: BM25" in shown
     assert "total" in shown
 
 
 def test_a_time_in_the_question_is_told_and_counts(run: Run, kept: Path) -> None:
     result = run("search", "what was said on 2026-02-02", "--explain")
     assert "Preferring messages by their time: 2026-02-02." in result.stderr
-    assert "sent at a time in the query" in result.stdout
-    assert "sent at a time" not in run("search", "what was said on 2026-02-02", "--explain", "--without", "time").stdout
+    assert "sent about the time in the search (time" in result.stdout
+    assert (
+        "sent about the time"
+        not in run("search", "what was said on 2026-02-02", "--explain", "--without", "time").stdout
+    )
 
 
 def test_a_bound_is_named_with_its_preposition(run: Run, kept: Path) -> None:

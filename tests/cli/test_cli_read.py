@@ -93,7 +93,11 @@ def test_feedback_changes_the_importance_and_show_says_so(run: Run, filled: Path
     assert "feedback     helpful (1), wrong (1); it counts as wrong" in run("show", "m3").stdout
     assert "feedback -0." in run("show", "m3").stdout
     assert document(run("show", "m3", "--json"))["importance"]["score"] < before
-    assert run("feedback", "m3", "wrong", "--undo").stdout.startswith("m3 no longer wrong: importance ")
+    again = run("feedback", "m3", "wrong")
+    assert again.stdout.startswith("m3 wrong: importance 0.") and again.stdout.endswith(", as before\n")
+    assert "helpful (1), wrong (2); it counts as wrong" in again.stderr
+    assert run("feedback", "m3", "wrong", "--undo").stdout.startswith("m3 still wrong: importance 0.")
+    assert run("feedback", "m3", "wrong", "--undo").stdout.startswith("m3 no longer wrong: importance 0.")
     assert "feedback     helpful (1); it counts as helpful" in run("show", "m3").stdout
     assert run("feedback", "m3", "wrong", "--undo").exit_code == 4
 

@@ -44,18 +44,20 @@ def test_a_block_is_written_read_and_listed(memory: Appliance) -> None:
 
 def test_a_block_keeps_its_earlier_texts(memory: Appliance) -> None:
     memory.core.set("person", "Lives in Berlin.")
-    memory.core.append("person", "Has a cat.", by="assistant")
+    memory.core.append("person", "Has a cat.", by="assistant", assistant="claude\n desktop " + "x" * 99)
     memory.core.replace("person", "Berlin", "Munich", by="assistant")
     forms = memory.core.history("person")
-    assert [(form.number, form.value, form.changed_by) for form in forms] == [
-        (1, "Lives in Berlin.", "person"),
-        (2, "Lives in Berlin.\nHas a cat.", "assistant"),
-        (3, "Lives in Munich.\nHas a cat.", "assistant"),
+    assert [(form.number, form.value, form.changed_by, form.assistant) for form in forms] == [
+        (1, "Lives in Berlin.", "person", ""),
+        (2, "Lives in Berlin.\nHas a cat.", "assistant", f"claude desktop {'x' * 45}"),
+        (3, "Lives in Munich.\nHas a cat.", "assistant", ""),
     ]
+    assert memory.core.set("person", "Is here.", assistant="nobody").assistant == "", "the person wrote it"
+    memory.core.set("person", forms[-1].value)
     assert memory.core.revert("person", 1).value == "Lives in Berlin."
-    assert len(memory.core.history("person")) == 4, "going back is a change, too"
+    assert len(memory.core.history("person")) == 6, "going back is a change, too"
     memory.core.set("person", "Lives in Berlin.")
-    assert len(memory.core.history("person")) == 4, "what changes nothing is no form"
+    assert len(memory.core.history("person")) == 6, "what changes nothing is no form"
     with pytest.raises(NotFound, match="no revision 9"):
         memory.core.revert("person", 9)
 
@@ -212,6 +214,7 @@ def test_forgetting_everything_forgets_the_blocks(memory: Appliance, tmp_path: P
 def test_an_export_brings_the_blocks_along(memory: Appliance, tmp_path: Path) -> None:
     memory.core.set("person", "Lives in Berlin.", limit=100, read_only=True, description="Who it is")
     memory.core.set("person", "Lives in Munich.")
+    memory.core.append("persona", "Is kind.", by="assistant", assistant="claude")
     memory.core.set("project", "beans", user_id="eve", namespace="garden")
     lines = [msgspec.json.encode(one) for one in memory.export(state=True)]
     (tmp_path / "all.jsonl").write_bytes(b"\n".join(lines))
@@ -221,6 +224,7 @@ def test_an_export_brings_the_blocks_along(memory: Appliance, tmp_path: Path) ->
             assert report.complete, [error for file in report.files for error in file.errors]
         assert other.core.list() == memory.core.list()
         assert other.core.history("person") == memory.core.history("person")
+        assert other.core.get("persona").assistant == "claude"
         assert other.core.list("eve", "garden") == memory.core.list("eve", "garden")
     with opened(tmp_path / "third") as third:
         third.core.set("person", "Is somebody else.")

@@ -106,6 +106,7 @@ def test_newest_first_lists_what_has_the_words(chats: Appliance) -> None:
     times = [hit.timestamp or "" for hit in found]
     assert times == sorted(times, reverse=True)
     assert ids(chats.search("heron", limit=7, sort="time", offset=200)) == ids(found)[200:207]
+    assert ids(chats.search("heron", limit=10**30, sort="time", offset=10**30)) == []
     by_meaning = chats.search("heron", limit=20, sort="time", mode="dense")
     times = [hit.timestamp or "" for hit in by_meaning]
     assert len(by_meaning) == 20 and times == sorted(times, reverse=True)

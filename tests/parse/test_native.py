@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from appliance.formats import detect, native
 from appliance.formats.base import Document
+from appliance.store import state_import
 from appliance.types import ROLES, MessageRecord
 
 LINE = {
@@ -62,6 +64,17 @@ def test_the_page_names_every_key_and_its_example_is_read(read):
     assert (message.external_id, message.author, message.reply_to) == ("s1-7", "Ana", "s1-6")
     assert message.metadata == {"edited": True} and got.sessions[0].title == "Harbour"
     assert message.sent_at == datetime(2026, 2, 6, 10, 30, tzinfo=UTC) and got.problems == got.notes == []
+
+
+def test_the_page_names_every_record_of_an_export_with_its_keys():
+    page = (Path(__file__).parents[2] / "docs" / "formats" / "native.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.partition("| `record` |")[2].splitlines()[2:]]
+    named = {cells[0].strip("`"): re.findall(r"`(\w+)`", cells[2]) for cells in rows if len(cells) == 3}
+    assert list(named) == list(native._STATE_KINDS)
+    about = {"session_id", "source", "message_id"}  # what a record is about
+    for record, (kind, _) in state_import._KINDS.items():
+        keys = set(kind.__struct_fields__) - about
+        assert set(named[record]) == keys and len(named[record]) == len(keys), record
 
 
 def test_only_three_keys_are_required_and_others_are_kept(read):

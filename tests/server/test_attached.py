@@ -14,6 +14,7 @@ from daemons import TALK, Daemon, command, environment, filled, running, start
 
 from appliance import Appliance
 from appliance.errors import ApplianceError, DaemonGone, HomeLocked, NotFound, UsageError
+from appliance.server.daemon import _take_over
 from appliance.types import Event, FileReport
 from appliance_models import HashEmbedder
 from tests.summary_talk import chat, write
@@ -196,6 +197,12 @@ def test_a_daemon_that_was_killed_is_said_and_found_again(tmp_path: Path) -> Non
 def test_a_model_of_ones_own_attaches_to_nobody(daemon: Daemon, built: Path) -> None:
     with pytest.raises(HomeLocked, match=rf"'appliance serve' \(process {daemon.process.pid}\)"):
         Appliance.open(built, embedder=HashEmbedder())
+
+
+def test_a_second_daemon_is_told_that_there_is_one_and_waits_for_none(daemon: Daemon, built: Path) -> None:
+    with pytest.raises(HomeLocked, match=rf"in use by 'appliance serve' \(process {daemon.process.pid}\)") as refused:
+        _take_over(built, True, lambda owner: None)
+    assert refused.value.hint is not None and "serves the memory already" in refused.value.hint
 
 
 @pytest.mark.slow

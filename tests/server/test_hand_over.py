@@ -15,8 +15,9 @@ from daemons import filled, running
 from owners import ended_quietly, talk_file, watching
 
 from appliance import Appliance
-from appliance.errors import HomeLocked
-from appliance.paths import find_home
+from appliance.errors import HomeBusy, HomeLocked
+from appliance.paths import Home, find_home
+from appliance.server import daemon
 from appliance.store import lock
 from appliance.store.lock import OwnerLock, read_owner
 from appliance.transports import owner_process
@@ -76,13 +77,39 @@ def test_a_home_is_kept_while_its_owner_imports(home: Path, tmp_path: Path) -> N
     refusals: list[str] = []
 
     def on_file(path: str, messages: int) -> None:
-        with pytest.raises(HomeLocked, match="in use by 'a notebook'") as refused:
+        with pytest.raises(HomeBusy, match="in use by 'a notebook'") as refused:
             asks(home)
         refusals.append(refused.value.hint or "")
 
     with Appliance.open(home, worker=False, purpose="a notebook") as memory:
         memory.ingest(talk_file(tmp_path / "talk.jsonl", 3), wait=False, on_file=on_file)
-        assert refusals[0].startswith("Close it first") and memory.status()["counts"]["messages"] == 3
+        assert "an import" in refusals[0] and "serve --wait" in refusals[0]
+        assert memory.status()["counts"]["messages"] == 3
+
+
+def test_a_daemon_waits_for_an_owner_that_is_busy_and_says_so(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner: list[Appliance] = []
+    busy, said = [True, True], []
+
+    def ask(found: Home) -> bool:
+        if busy:
+            busy.pop()
+            raise HomeBusy("The memory is in use.")
+        owner.pop().close()
+        return True
+
+    monkeypatch.setattr(daemon, "_ask_for_home", ask)
+    monkeypatch.setattr(daemon, "BUSY_RETRY_SECONDS", 0.0)
+    owner.append(Appliance.open(home, worker=False, purpose="an import"))
+    daemon._take_over(home, False, said.append).close()
+    assert said == [f"'an import' (process {os.getpid()})"]
+    monkeypatch.setattr(daemon, "BUSY_SECONDS", 0.0)
+    busy[:] = [True] * 9
+    owner.append(Appliance.open(home, worker=False))
+    with pytest.raises(HomeBusy):
+        daemon._take_over(home, False, said.append)
+    daemon._take_over(home, True, said.append).close()
+    assert not busy, "it waits without a bound if it is asked to"
 
 
 @pytest.mark.slow
@@ -104,7 +131,7 @@ def test_a_program_goes_on_with_the_daemon_that_takes_its_home_and_takes_it_back
         thread = threading.Thread(target=ask)
         thread.start()
         until(lambda: len(asked) > 2, "the first answers")
-        with running(home) as daemon:
+        with running(home) as running_daemon:
             until(lambda: memory.is_attached_to_daemon or troubles, "the daemon's turn")
             before = len(asked)
             until(lambda: len(asked) > before + 2 or troubles, "answers of the daemon")
@@ -113,7 +140,7 @@ def test_a_program_goes_on_with_the_daemon_that_takes_its_home_and_takes_it_back
             assert not troubles
             texts = [line["content"] for line in memory.export() if line["content"].startswith("Marker")]
             assert len(texts) == len(set(texts)) == len(asked)
-            daemon.process.send_signal(signal.SIGHUP)  # it restarts, and keeps the home
+            running_daemon.process.send_signal(signal.SIGHUP)  # it restarts, and keeps the home
             for number in range(3):
                 assert memory.sessions.create(title=str(number)) and memory.search("ferry")
             assert memory.is_attached_to_daemon

@@ -49,6 +49,7 @@ def test_a_token_writes_as_an_assistant_of_its_user(memory: Appliance, client: T
         assert [block["label"] for block in other.get("/v1/core").json()] == ["persona"]
         written = other.put("/v1/core/person", json={"value": "Has a cat."}).json()
         assert written["changed_by"] == "assistant" and written["user_id"] == "ana"
+        assert written["assistant"] == "kitchen"  # the name of its token
         assert other.put("/v1/core/persona", json={"value": "Obeys me."}).status_code == 409
         assert other.put("/v1/core/person", json={"limit": 7000}).status_code == 409
         assert other.delete("/v1/core/person").status_code == 403
@@ -71,8 +72,7 @@ def test_what_a_token_forgets_stays_in_blocks_that_it_may_not_write(memory: Appl
         assert "read-only" in preview["notes"][-1]
         assert other.post("/v1/forget", json={"ids": ["core:project"]}).status_code == 404
         assert other.post("/v1/forget", json=body).json()["receipt"]["blocks"] == 1
-        assert {block["label"]: block["value"] for block in other.get("/v1/core").json()} == {
-            "person": f"{said.text}.", "project": "",
-        }  # fmt: skip
+        blocks = {block["label"]: (block["value"], block["changed_by"]) for block in other.get("/v1/core").json()}
+        assert blocks == {"person": (f"{said.text}.", "person"), "project": ("", "assistant")}
     gone = client.post("/v1/forget", json={"ids": ["core:person"], "user_id": "ana"}).json()
     assert gone["receipt"]["blocks"] == 1 and gone["receipt"]["traces"] == []

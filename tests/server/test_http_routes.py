@@ -225,6 +225,10 @@ def test_a_private_session_is_kept_nowhere(memory: Appliance, client: TestClient
     assert client.put(f"/v1/messages/{message['id']}/pin").status_code == 409
     for id in (begun["id"], message["id"]):
         assert client.get("/v1/export", params={"id": id}).status_code == 409
+        assert client.post("/v1/feedback", json={"message_id": id, "kind": "used"}).status_code == 409
+        assert client.delete(f"/v1/feedback/{id}/used").status_code == 409
+    for blank in ("\x85", "\ufeff", " # "):
+        assert client.post(path + "/tags", json={"tags": [blank]}).status_code == 422
     given = client.post("/v1/context", json={"query": "bicycle", "session_id": begun["id"]}).json()
     assert "red bicycle" in given["text"]
     assert client.get(path + "/summaries").json() == {"summaries": []}

@@ -88,6 +88,11 @@ def test_refusals_have_openais_shape_on_its_paths(memory: Appliance) -> None:
         assert answers[401].headers["www-authenticate"] == "Bearer" and int(answers[429].headers["retry-after"]) > 0
         assert answers[429].json()["error"]["type"] == "rate_limit_error"
         assert client.post("/v1/search", json={}).headers["content-type"] == "application/problem+json"
+    with calling(application(memory), known) as client:
+        error = client.get("/models").json()["error"]
+        assert (error["code"], error["message"]) == ("not_found", "There is no /models. Its path is /v1/models.")
+        assert client.post("/v1/moderations", json={}).json()["error"]["message"] == "There is no /v1/moderations."
+        assert client.post("/search", json={}).json()["hint"] == "Its path is /v1/search."
 
 
 @pytest.mark.slow

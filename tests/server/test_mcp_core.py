@@ -42,6 +42,7 @@ def test_an_assistant_keeps_its_core_memory(memory: Appliance) -> None:
         assert [form["text"] for form in history["blocks"]] == ["Has a cat.", "Lives in Munich.", "Lives in Berlin."]
         await caller.call("memory_core", action="revert", label="person", revision=2)
         assert "Lives in Munich." in (await caller.call("memory_context", query="anything"))["text"]
+        assert {form.assistant for form in memory.core.history("person")} == {"mcp"}  # as the client calls itself
         for wrong, said in (
             ({"action": "append", "text": "x"}, "needs label"),
             ({"action": "append", "label": "person"}, "needs text"),
@@ -72,7 +73,11 @@ def test_a_reader_only_reads_core_memory(memory: Appliance) -> None:
 
     async def reader(caller: Caller) -> None:
         assert (await caller.call("memory_core"))["blocks"][0]["text"] == "Has a cat."
-        assert "action" in await caller.refused("memory_core", action="append", label="person", text="x")
+        said = await caller.refused("memory_core", action="append", label="person", text="x")
+        assert (
+            said
+            == "memory_core with the action append writes, but this access is read-only.\nUse one of history, list."
+        )
 
     async def other(caller: Caller) -> None:
         assert "empty" in await caller.said("memory_core")

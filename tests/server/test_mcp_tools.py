@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -302,6 +301,7 @@ def test_nothing_is_erased_without_the_code_of_its_preview(filled: Appliance) ->
         shown = await caller.call("memory_forget", query="QX-4471")
         assert not shown["done"] and shown["messages"] == 1 and shown["sample"][0]["id"] == "m3"
         code = shown["confirm"]
+        assert "m3 | 2" in await caller.said("memory_forget", query="QX-4471"), "a preview has no scores"
         assert "nothing was erased" in await caller.refused("memory_forget", query="QX-4471", confirm="0" * 12)
         assert "nothing was erased" in await caller.refused("memory_forget", ids=["m1"], confirm=code)
         assert len(filled.sessions.messages("s1")) == 4
@@ -317,16 +317,19 @@ def test_echoes_are_counted_and_erased_on_request(memory: Appliance) -> None:
     session = memory.sessions.create()
     said = session.add("user", "The spare keys are with Mrs. Aydin")
     session.add("assistant", "Saved: spare keys with Mrs. Aydin.")
+    memory.core.set("person", "The spare keys are with Mrs. Aydin. Has a cat.")
 
     async def work(caller: Caller) -> None:
         shown = await caller.call("memory_forget", ids=[said.id])
-        assert (shown["messages"], shown["echoes"]) == (1, 1)
+        assert (shown["messages"], shown["echoes"]) == (1, 2)
         both = await caller.call("memory_forget", ids=[said.id], with_echoes=True)
         assert both["messages"] == 2 and "echoes" not in both and both["confirm"] != shown["confirm"]
         assert (await caller.call("memory_forget", ids=[said.id], with_echoes=True, confirm=both["confirm"]))["done"]
 
     talk(memory, work)
     assert session.messages() == []
+    block = memory.core.get("person")
+    assert (block.value, block.changed_by) == ("Has a cat.", "assistant")
 
 
 def test_archived_messages_are_searched_on_request(filled: Appliance) -> None:
@@ -349,93 +352,6 @@ def test_a_preview_is_worth_nothing_when_more_would_go_now(filled: Appliance) ->
 
     talk(filled, work)
     assert len(filled.sessions.messages("s1")) == 5
-
-
-# --- refusals ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments", "words"),
-    [
-        ("memory_search", {}, "Missing argument `query`.\nSee the tool's input schema."),
-        ("memory_search", {"query": "x", "limit": 51}, "limit"),
-        ("memory_search", {"query": "x", "colour": "red"}, "The arguments are query, limit"),
-        ("memory_search", {"query": "x", "since": "soon"}, "Invalid date 'soon'"),
-        ("memory_search", {"query": "x", "cursor": "abc"}, "cursor"),
-        ("memory_search", {"query": "x" * 2_001}, "query"),
-        (
-            "memory_search",
-            {"query": "x", "session": "s77"},
-            "There is no session 's77'.\nmemory_sessions lists the sessions.",
-        ),
-        ("memory_get", {"ids": ["s1"]}, "ids"),
-        ("memory_get", {"ids": []}, "ids"),
-        ("memory_get", {"ids": ["m8888"]}, "There is no message m8888.\nmemory_search gives the ids of messages."),
-        ("memory_timeline", {}, "The timeline needs a place to look."),
-        ("memory_timeline", {"around": "m8888"}, "There is no message m8888."),
-        ("memory_context", {"query": "x", "budget": 9_000}, "budget"),
-        ("memory_add", {"text": "   "}, "empty"),
-        ("memory_add", {"text": "x", "session": "s77"}, "There is no session"),
-        ("memory_facts", {"action": "dance"}, "action"),
-        ("memory_forget", {}, "Nothing is selected to forget."),
-        ("memory_forget", {"ids": ["m8888"]}, "There is no message m8888."),
-        ("memory_forget", {"source": "signal"}, "No message came from"),
-    ],
-)
-def test_a_refusal_says_what_is_wrong_and_what_to_do(
-    filled: Appliance, tool: str, arguments: dict[str, Any], words: str
-) -> None:
-    async def work(caller: Caller) -> str:
-        return await caller.refused(tool, **arguments)
-
-    said = talk(filled, work)
-    assert words in said and "Traceback" not in said
-
-
-def test_what_models_get_slightly_wrong_is_understood(filled: Appliance) -> None:
-    async def work(caller: Caller) -> None:
-        found = await caller.call("memory_search", query="hotel", limit="1", session=None, cursor=None)
-        assert len(found["hits"]) == 1
-        assert len((await caller.call("memory_get", ids="m1, m2"))["messages"]) == 2
-
-    talk(filled, work)
-
-
-def test_a_slip_of_ours_tells_no_words_of_a_message(
-    filled: Appliance, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    words = "QX-4471"
-
-    def fail(*_: Any, **__: Any) -> None:
-        raise RuntimeError(words)
-
-    monkeypatch.setattr(filled, "search", fail)
-
-    async def work(caller: Caller) -> str:
-        return await caller.refused("memory_search", query="hotel")
-
-    said = talk(filled, work)
-    assert "bug" in said and "RuntimeError" in said
-    assert words not in said and words not in caplog.text and "read_tools.py" in caplog.text
-
-
-def test_an_unknown_tool_is_an_error_of_the_protocol(memory: Appliance) -> None:
-    async def work(caller: Caller) -> None:
-        with pytest.raises(MCPError, match="no tool 'memory_dance'"):
-            await caller.client.call_tool("memory_dance", {})
-
-    talk(memory, work)
-
-
-def test_calls_at_the_same_time_are_all_answered(filled: Appliance) -> None:
-    async def work(caller: Caller) -> None:
-        adds = [caller.call("memory_add", text=f"note number {number}") for number in range(8)]
-        finds = [caller.call("memory_search", query="hotel") for _ in range(8)]
-        answers = await asyncio.gather(*adds, *finds)
-        assert len({answer["id"] for answer in answers[:8]}) == 8
-        assert all(answer["hits"] for answer in answers[8:])
-
-    talk(filled, work)
 
 
 # --- resources and prompts ----------------------------------------------------------------------------------------

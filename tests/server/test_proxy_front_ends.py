@@ -51,6 +51,10 @@ def test_a_header_tells_a_task_and_that_there_is_none(home: Path) -> None:
         assert "x-memory-task" not in post(there, TASKS[0].body, X_Memory_Task="none").headers
         assert len(there.said()) == 2
         assert post(there, chats(OTTER), X_Memory_Task="x" * 101).status_code == 400
+        unfilled = post(there, chats("He bites."), X_Memory_Task="{{TASK}}", X_Memory_Session="{{CHAT_ID}}").headers
+        assert "x-memory-task" not in unfilled and "did not fill in" in unfilled["x-memory-notes"]
+        assert len(there.said()) == 4
+        assert unfilled["x-upstream-request-id"] == "r1" and "x-request-id" not in unfilled
 
 
 def test_the_chat_between_two_tasks_goes_on_as_if_they_were_not_there(home: Path) -> None:
@@ -122,9 +126,11 @@ def test_each_user_behind_one_key_has_a_memory_of_their_own(home: Path) -> None:
 
 def test_a_token_for_any_user_needs_the_name_of_one(home: Path) -> None:
     with model(lambda body: "Well.") as tiny, proxy(home, tiny.base_url) as there:
-        for headers in ({}, {"X_OpenWebUI_User_Id": ""}, {"X_OpenWebUI_User_Id": "x" * 201}):
+        unfilled = {"X_Memory_User": "{{LIBRECHAT_USER_ID}}"}
+        for headers in ({}, {"X_OpenWebUI_User_Id": ""}, {"X_OpenWebUI_User_Id": "x" * 201}, unfilled):
             got = post(there, chats(OTTER), "webui", **headers)
             assert got.status_code == 400 and "user" in got.json()["error"]["message"]
+        assert "did not fill in" in post(there, chats(OTTER), "webui", **unfilled).text
         assert "ENABLE_FORWARD_USER_INFO_HEADERS" in post(there, chats(OTTER), "webui").text
         assert tiny.asked == [] and there.said() == []
         assert post(there, TASKS[0].body, "webui").status_code == 200  # a title needs no memory

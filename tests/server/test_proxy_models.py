@@ -59,6 +59,7 @@ def test_tokens_are_decoded_as_those_of_the_encoding(home: Path) -> None:
         (read,), (text,) = (client.embeddings.create(model=name, input=one).data for one in (tokens, TEXTS[0]))
         assert np.allclose(read.embedding, text.embedding)
         assert len(client.embeddings.create(model=name, input=[tokens, tokens[:3]]).data) == 2
+        assert len(client.embeddings.create(model=name, input=[*map(float, tokens)]).data) == 1  # type: ignore[list-item]
 
 
 @pytest.mark.slow
@@ -72,10 +73,12 @@ def test_questions_are_embedded_as_questions(home: Path) -> None:
 REFUSED: list[tuple[object, int, str]] = [
     ({"input": []}, 400, "empty"),
     ({"input": ""}, 400, "empty"),
+    ({"input": ["a", "", "b"]}, 400, "Text 2 of the input is empty"),
     ({"input": ["a", 1]}, 400, "list of texts"),
     ({"input": {"a": 1}}, 400, "list of texts"),
     ({"input": [True]}, 400, "list of texts"),
     ({"input": [10**18]}, 400, "tokens"),
+    ({"input": [7.5]}, 400, "list of texts"),
     ({"input": ["a"] * 2_049}, 400, "2,049 texts"),
     ({"input": "a", "dimensions": 7}, 400, "not 7"),
     ({"input": "a", "encoding_format": "hex"}, 400, "encoding_format"),
@@ -91,6 +94,8 @@ def test_what_can_not_be_embedded_is_refused_in_openais_shape(home: Path) -> Non
             got = client.post(there.url + "/v1/embeddings", json=body)
             assert got.status_code == status, got.text
             assert says in got.json()["error"]["message"] and got.json()["error"]["type"] == "invalid_request_error"
+        got = client.post(there.url + "/v1/completions", content=b"")
+        assert (got.status_code, got.json()["error"]["code"]) == (400, "invalid_request")
 
 
 @pytest.mark.slow

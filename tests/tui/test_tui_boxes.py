@@ -36,11 +36,14 @@ def filled(built: Path, home: Path) -> Path:
     ("place", "keys"),
     [
         ("picker", ("⏎ Choose", "esc Close", "↓ Next", "↑ Previous")),
-        ("why", ("esc Close",)),
+        ("why", ("esc Close", "↓ Down", "↑ Up")),
+        ("help", ("esc Close", "↓ Down", "↑ Up")),
+        ("palette", ("⏎ Run", "esc Close", "↓ Next", "↑ Previous")),
         ("jump", ("⏎ Go", "esc Close", "↓ Next")),
         ("present", ("⏎ Choose", "esc Close", "↓ Next")),
         ("attachments", ("esc Close",)),
-        ("export", ("esc Close",)),
+        ("export", ("⏎ Save", "esc Close")),
+        ("forget", ("⏎ Go on", "esc Close")),
         ("question", ("⏎ Enter", "esc Cancel")),
     ],
 )

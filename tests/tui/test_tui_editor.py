@@ -89,13 +89,9 @@ def test_a_conversation_opens_at_the_current_message(
     ("visual", "edits", "expected"),
     [("nope --wait", "true -x 'a b'", ["true", "-x", "a b"]), ("'open", "", ["sh"]), ("", "", ["sh"])],
 )
-def test_the_editor_is_the_one_that_is_named_else_a_pager(
-    visual: str, edits: str, expected: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(editor, "FALLBACKS", ("no-such-pager", "sh"))
-    assert editor.editor_command({"VISUAL": visual, "EDITOR": edits}) == expected
-    monkeypatch.setattr(editor, "FALLBACKS", ("no-such-pager",))
-    assert editor.editor_command({}) is None
+def test_the_editor_is_the_one_that_is_named_else_a_pager(visual: str, edits: str, expected: list[str]) -> None:
+    assert editor.editor_command({"VISUAL": visual, "EDITOR": edits}, ("no-such-pager", "sh")) == expected
+    assert editor.editor_command({}, ("no-such-pager",)) is None
 
 
 def test_what_a_killed_screen_has_left_goes_at_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

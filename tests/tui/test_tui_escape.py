@@ -13,7 +13,8 @@ from screens import fill, run, shown, type_in, until
 from appliance_tui.app import ApplianceApp
 from appliance_tui.screens.explanation import ExplanationScreen
 from appliance_tui.screens.picker import PickerScreen
-from appliance_tui.screens.search import LEAVING_HINT, SearchScreen
+from appliance_tui.screens.search import SearchScreen
+from appliance_tui.search_notes import LEAVING
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import SearchInput
 from appliance_tui.widgets.start_page import StartPagePanel
@@ -46,9 +47,9 @@ def test_escape_behind_a_dialog_changes_nothing_and_twice_it_shows_the_start_pag
             await pilot.press("escape", "w")
             await until(pilot, lambda: isinstance(app.screen, ExplanationScreen))
             await pilot.press("escape", "escape")
-            await until(pilot, lambda: isinstance(app.screen, SearchScreen) and LEAVING_HINT in note(app))
+            await until(pilot, lambda: isinstance(app.screen, SearchScreen) and LEAVING in note(app))
             await pilot.press("j")
-            assert LEAVING_HINT not in note(app)
+            assert LEAVING not in note(app)
             await pilot.press("escape", "y", "escape")
             assert line.value == "ferry" and app.focused is hits
             await pilot.press("escape")

@@ -9,7 +9,8 @@ from scenes import words
 from screens import fill, run, shown, type_in, until
 
 from appliance.requests.typed_filters import SearchFilters
-from appliance_tui.filters import filter_note, matches_words, parse_filter
+from appliance.types import Identity, Person
+from appliance_tui.filters import _author_note, filter_note, matches_words, parse_filter
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import SearchInput
@@ -117,3 +118,11 @@ def test_the_active_filters_come_first_and_enter_drops_one(home: Path, tmp_path:
             await until(pilot, lambda: "Filters: since:2031\nX clears them" in app.query_one(HitList)._reason.plain)
 
     run(body)
+
+
+def test_people_of_one_name_are_told_apart_by_their_sources() -> None:
+    mara = Person(
+        "p1", "Mara", False, (Identity("whatsapp", "name", "Mara"), Identity("mail", "name", "M")), 3, 1, None, None
+    )
+    assert _author_note(mara, is_one_of_several=True) == "3 messages · mail, whatsapp"
+    assert _author_note(mara, is_one_of_several=False) == "3 messages"

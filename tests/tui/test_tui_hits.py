@@ -310,6 +310,9 @@ def test_less_likely_hits_stand_behind_all_likely_ones_however_near() -> None:
     by_time = SearchResults(SearchSpec("q", {}, sort="time"))
     by_time.add(page("1:10 2:50 3:11", likely=1))
     assert by_time.last_likely is None and by_time.followers == {"m11"} and by_time.total_text() == "3 hits"
+    by_filters = SearchResults(SearchSpec(" ", {"sources": ["irc"]}))
+    by_filters.add(page("1:10 2:50 3:11", likely=1))
+    assert by_filters.total_text() == "3 hits"
 
 
 @pytest.mark.slow

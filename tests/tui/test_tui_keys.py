@@ -10,7 +10,7 @@ import pytest
 from _pytest.mark import ParameterSet
 from screens import Scene, fill, run, shown, type_in, until
 from textual.pilot import Pilot
-from textual.widgets import OptionList
+from textual.widgets import Input, OptionList, Static
 
 from appliance_tui.actions import ACTIONS, PLACES, Action
 from appliance_tui.app import ApplianceApp
@@ -99,6 +99,20 @@ async def receipts(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await pilot.pause()
 
 
+async def forget(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """The dialog to forget a message, with what would be erased."""
+    await at("forget", "d", first=recall)(app, pilot)
+    await until(pilot, lambda: app.screen.query_one("#forget-confirm").display)
+
+
+async def export(app: ApplianceApp, pilot: Pilot[None]) -> None:
+    """The dialog to export a message, with a path."""
+    await at("export", "x", first=recall)(app, pilot)
+    line = app.screen.query_one(Input)
+    await until(pilot, lambda: line.value)
+    line.value = str(app.memory_worker.memory().home.inbox.parent / "saved.md")
+
+
 async def repeats(app: ApplianceApp, pilot: Pilot[None]) -> None:
     """The list of the dialog to forget."""
     await at("forget", "d", first=recall)(app, pilot)
@@ -128,6 +142,8 @@ GETS_THERE: dict[str, Scene] = {
     "line": line,
     "question": question,
     "picker": at("picker", "f", first=recall),
+    "palette": at("palette", "ctrl+p", first=recall),
+    "help": at("help", "f10", first=recall),
     "recall": recall,
     "why": at("why", "w", first=recall),
     "conversations": at("conversations", "f2"),
@@ -143,8 +159,8 @@ GETS_THERE: dict[str, Scene] = {
     "people": people,
     "calendar": at("calendar", "ctrl+y"),
     "attachments": at("attachments", "A", first=at("conversations", "f2")),
-    "forget": at("forget", "d", first=recall),
-    "export": at("export", "x", first=recall),
+    "forget": forget,
+    "export": export,
     "receipts": receipts,
     "repeats": repeats,
 }
@@ -172,6 +188,9 @@ LEADS_TO: dict[str, Callable[[ApplianceApp], bool]] = {
     "context.open": is_at("reading"),
     "memory.open": is_at("reading"),
     "picker.choose": is_at("recall"),
+    "export.save": is_at("recall"),
+    "forget.erase": lambda app: "doesn't match" in str(app.screen.query_one("#forget-prompt", Static).content),
+    "palette.run": lambda app: not app.screen.query("#--container"),
     "present.choose": is_at("context"),
     "present.leave": is_at("context"),
     "jump.leave": is_at("recall"),

@@ -2,66 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from screens import run, shown, type_in, until
-from textual.widgets import Static
+from sea import MEGABYTE, note, number, reading, sea, summarised, text, written
 
 from appliance import Appliance
 from appliance_models import HashEmbedder
 from appliance_tui.screens.conversation import ConversationScreen
-from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.widgets.conversation_layout import ConversationLayout
 from appliance_tui.widgets.message_cache import MAX_CACHED_LINES
 from appliance_tui.widgets.prompt_line import QuestionLine
-from appliance_tui.widgets.summary_panel import SummaryPanel
 from appliance_tui.workers import MemoryChanged
 from tests.homes import copied
-
-DAYS = ("2023-11-05", "2024-03-09", "2024-03-10", "2025-01-02")
-MEGABYTE = "\n".join(f"row {number} of a very large table of numbers" for number in range(24_000))
-
-
-def entry(number: int, role: str, at: str, text: str, author: str | None = None) -> dict[str, object]:
-    return {
-        "session_id": "sea", "session_title": "The sea", "message_id": f"e{number}", "role": role,
-        "author": author, "timestamp": at, "content": text,
-    }  # fmt: skip
-
-
-def sea(deep: str | None = None) -> list[dict[str, object]]:
-    """Forty messages of four days, with code, HTML, a long list, wide and right-to-left letters."""
-    out = []
-    for number in range(40):
-        text = f"Number {number} about ferries."
-        if number == 3:
-            text = "Look:\n```python\ndef early():\n    return '06:40'\n```\nand <b>this</b>"
-        if number == 5:
-            text = "A list:\n" + "\n".join(f"- thing {thing}" for thing in range(60)) + "\n\nthe needle is here"
-        if number == 35 and deep is not None:
-            text = deep
-        at = f"{DAYS[number // 10]}T08:{number % 10 * 3:02}:00Z"
-        author = "דניאל 麺" if number == 7 else None
-        out.append(entry(number, "assistant" if number % 2 else "user", at, text, author))
-    return out
-
-
-def written(path: Path, entries: list[dict[str, object]]) -> Path:
-    path.write_text("".join(json.dumps(one) + "\n" for one in entries), encoding="utf-8")
-    return path
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with the conversation and its summaries."""
-    folder = tmp_path_factory.mktemp("built")
-    with Appliance.open(folder / "home", embedder=HashEmbedder(), worker=False) as memory:
-        memory.ingest(written(folder / "sea.jsonl", sea()))
-        memory.summaries.make("sea")
-    return folder / "home"
+    return summarised(tmp_path_factory.mktemp("built"))
 
 
 @pytest.fixture
@@ -76,38 +36,6 @@ def deep(home: Path, tmp_path: Path) -> Path:
     with Appliance.open(home, embedder=HashEmbedder(), worker=False) as memory:
         memory.ingest(written(tmp_path / "sea.jsonl", sea(MEGABYTE)), wait=False)
     return home
-
-
-def text(page: ConversationScreen) -> str:
-    """What of the conversation is on the screen."""
-    transcript = page.transcript
-    return "\n".join(transcript.render_line(row).text for row in range(transcript.size.height))
-
-
-def note(page: ConversationScreen) -> str:
-    return str(page.query_one("#reading-note", Static).render())
-
-
-async def reading(app, pilot, at: str | None = None) -> ConversationScreen:  # type: ignore[no-untyped-def]
-    """The conversation, open and drawn."""
-    message = None
-    if at is not None:
-        listed = await app.memory_worker.run_query(lambda memory: memory.sessions.messages("sea"))
-        message = next(one.id for one in listed if one.external_id == at)
-    app.read("sea", message)
-    await until(
-        pilot,
-        lambda: isinstance(app.screen, ConversationScreen) and app.screen.transcript.conversation_layout is not None,
-    )
-    page = app.screen
-    await until(pilot, lambda: "ferries" in text(page) or "row " in text(page) or "thing" in text(page))
-    await until(pilot, lambda: not page.transcript._is_drawing)
-    return page  # type: ignore[no-any-return]
-
-
-def number(page: ConversationScreen) -> int:
-    """The marked message."""
-    return page.transcript.mark
 
 
 def test_it_opens_at_a_message_with_its_neighbours_around(filled: Path) -> None:
@@ -292,48 +220,6 @@ def test_what_is_on_the_screen_stays_when_heights_are_corrected(
 
 
 @pytest.mark.slow
-def test_words_are_found_marked_and_gone_through(filled: Path) -> None:
-    async def body() -> None:
-        async with shown(filled) as (app, pilot):
-            page = await reading(app, pilot, "e17")
-            await pilot.press("slash")
-            await type_in(pilot, "NEEDLE is")
-            await pilot.press("enter")
-            await until(pilot, lambda: number(page) == 5 and "the needle is here" in text(page))
-            assert "1 of 1" in note(page)
-            await pilot.press("slash")
-            await type_in(pilot, "about")
-            await pilot.press("enter")
-            await until(pilot, lambda: not page._is_searching and len(page.hits) == 38)
-            here = number(page)
-            await pilot.press("n")
-            assert number(page) == page.hits[page.hits.index(here) + 1]
-            await pilot.press("N", "N")
-            assert number(page) == page.hits[page.hits.index(here) - 1]
-            await pilot.press("escape")
-            assert page.transcript.search_pattern is None and app.screen is page
-            await pilot.press("slash")
-            await type_in(pilot, "nowhere at all")
-            await pilot.press("enter")
-            await until(pilot, lambda: "no matches" in note(page))
-
-    run(body)
-
-
-@pytest.mark.slow
-def test_words_deep_in_a_megabyte_are_gone_to(deep: Path) -> None:
-    async def body() -> None:
-        async with shown(deep) as (app, pilot):
-            page = await reading(app, pilot)
-            await pilot.press("slash")
-            await type_in(pilot, "row 17123")
-            await pilot.press("enter")
-            await until(pilot, lambda: number(page) == 35 and "row 17123 of" in text(page))
-
-    run(body)
-
-
-@pytest.mark.slow
 def test_the_selected_message_stays_in_view_when_the_summary_takes_rows(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled, (80, 24)) as (app, pilot):
@@ -350,95 +236,6 @@ def test_the_selected_message_stays_in_view_when_the_summary_takes_rows(filled: 
             assert (
                 view.mark == mark and top <= start and (end <= top + view.size.height or end - start > view.size.height)
             )
-
-    run(body)
-
-
-@pytest.mark.slow
-def test_the_summary_leads_to_its_messages(filled: Path) -> None:
-    async def body() -> None:
-        async with shown(filled) as (app, pilot):
-            page = await reading(app, pilot)
-            panel = page.query_one(SummaryPanel)
-            assert panel.display and panel.summary is not None
-            await pilot.press("s")
-            assert panel.has_class("-whole")
-            await pilot.press("s")
-            assert not panel.display and "summary folded" in str(page.query_one("#reading-title", Static).render())
-            await pilot.press("escape")
-            page = await reading(app, pilot)  # it stays folded for what is read next
-            panel = page.query_one(SummaryPanel)
-            assert not panel.display and panel.is_folded
-            await pilot.press("s")
-            assert panel.display and not panel.has_class("-whole")
-            await pilot.resize_terminal(140, 40)
-            await until(pilot, lambda: page.has_class("-wide"))
-            await pilot.press("s")  # beside the conversation there are no first lines to go through
-            assert not panel.display
-            await pilot.press("s")
-            assert panel.display
-            await pilot.press("end", "1")
-            assert page.transcript.marked_id == panel.summary.quotes[0].message_id
-            await pilot.press("end", "0")
-            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
-            await pilot.press("enter")
-            await until(pilot, lambda: app.screen is page)
-            assert page.transcript.marked_id == panel.summary.quotes[0].message_id
-
-    run(body)
-
-
-def test_a_message_is_copied_and_pinned(filled: Path) -> None:
-    async def body() -> None:
-        async with shown(filled) as (app, pilot):
-            page = await reading(app, pilot, "e3")
-            await pilot.press("y")
-            await until(pilot, lambda: app.clipboard.startswith("Look:\n```python"))
-            assert "★" not in text(page)
-            await pilot.press("p")
-            await until(pilot, lambda: "★" in text(page))
-            id = page.transcript.marked_id
-            assert (await app.memory_worker.run_query(lambda memory: memory.message(id))).pinned
-            await pilot.press("p")
-            await until(pilot, lambda: "★" not in text(page))
-            assert not (await app.memory_worker.run_query(lambda memory: memory.message(id))).pinned
-
-    run(body)
-
-
-def test_forget_asks_for_the_marked_message(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def body() -> None:
-        async with shown(filled) as (app, pilot):
-            page = await reading(app, pilot, "e3")
-            asked: list[str] = []
-            monkeypatch.setattr(app, "forget", lambda *ids: asked.extend(ids))
-            await pilot.press("d")
-            assert asked == [page.transcript.marked_id]
-
-    run(body)
-
-
-@pytest.mark.slow
-def test_branches_and_what_they_left_are_gone_to(filled: Path) -> None:
-    with Appliance.open(filled, embedder=HashEmbedder(), worker=False) as memory:
-        sea = memory.sessions.get("sea")
-        sea.branch("e12", title="Another sea").add("user", "And what of the lake?")
-
-    async def body() -> None:
-        async with shown(filled) as (app, pilot):
-            page = await reading(app, pilot)
-            await pilot.press("b")
-            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
-            await pilot.press("enter")
-            await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and app.screen is not page)
-            branch = app.screen
-            assert isinstance(branch, ConversationScreen)
-            await until(pilot, lambda: "Number 12" in text(branch) and "the lake" in text(branch))
-            await pilot.press("b")
-            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
-            await pilot.press("enter")
-            await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and app.screen is not branch)
-            assert app.screen.session_id == page.info.id  # type: ignore[attr-defined, union-attr]
 
     run(body)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -174,7 +175,7 @@ def test_w_says_why_and_W_why_not(filled: Path) -> None:
             await until(pilot, lambda: hits(app))
             await pilot.press("escape", "w")
             await until(pilot, lambda: isinstance(app.screen, ExplanationScreen))
-            assert "words of the message" in words(app) and "total" in words(app)
+            assert "search words that it has" in words(app) and "together" in words(app)
             await pilot.press("escape", "W")
             await until(pilot, lambda: isinstance(app.screen, PickerScreen))
             await type_in(pilot, "m1")
@@ -185,12 +186,19 @@ def test_w_says_why_and_W_why_not(filled: Path) -> None:
     run(body)
 
 
-def test_a_feature_and_a_leg_stand_by_label_and_name() -> None:
-    why = {"score": dict.fromkeys(FEATURE_LABELS, 1.0), "legs": {"dense": {"rank": 1, "score": 0.5}}}
-    lines = [line.plain for line in _score_lines(why, 1.0)]
-    for name, label in FEATURE_LABELS.items():
-        assert sum(line.endswith(f"  {label} ({name})") for line in lines) == 1
-    assert lines[-1] == "meaning (dense): cosine 0.50, rank 1"
+def test_the_reasons_are_in_words_of_a_person() -> None:
+    legs = {"dense": {"rank": 1, "score": 0.5}, "own": {"rank": 12, "score": 7.3}, "title": {"rank": None}}
+    text = [line.plain for line in _score_lines({"score": dict.fromkeys(FEATURE_LABELS, 1.0), "legs": legs}, 1.0)]
+    for label in FEATURE_LABELS.values():
+        assert sum(line.endswith(f"  {label}") for line in text) == 1
+    assert text[-3:] == [
+        "by closeness in meaning: number 1, 0.50 of 1",
+        "by search words that it has: number 12",
+        "by title of its conversation: not among the best",
+    ]
+    jargon = re.compile(r"_|\b(legs?|mass|idf|bm25|cosine|tokens?|dense|window|query|rank)\b", re.IGNORECASE)
+    assert not list(filter(jargon.search, text))
+    assert max(map(len, FEATURE_LABELS.values())) <= 37  # on one line at 80 columns
 
 
 def test_y_copies_p_pins_and_a_pin_is_shown_and_kept(filled: Path) -> None:
@@ -234,7 +242,7 @@ def test_slash_goes_back_to_the_line_and_help_and_quit(filled: Path) -> None:
 def test_o_opens_the_file_or_says_that_it_is_gone(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(home, tmp_path)
     asked: list[Path] = []
-    monkeypatch.setattr("appliance_tui.screens.search.open_file", lambda file: not asked.append(file))
+    monkeypatch.setattr("appliance_tui.screens.hits_screen.open_file", lambda file: not asked.append(file))
 
     async def body() -> None:
         async with shown(home) as (app, pilot):

@@ -19,6 +19,7 @@ from appliance_models import HashEmbedder
 from appliance_tui import toasts, undo
 from appliance_tui.app import ApplianceApp
 from appliance_tui.screens.memory import MemoryScreen
+from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.widgets.hits import HitList
 from tests.homes import copied
@@ -301,5 +302,27 @@ def test_a_notice_names_the_key_only_where_it_undoes(filled: Path) -> None:
             await until(pilot, lambda: not any("undoes it" in notice for notice in notices(app)))
             assert any("Pinned 1 message" in notice for notice in notices(app))
             assert "u Undo" not in footer(app)
+
+    run(body)
+
+
+@pytest.mark.slow
+def test_what_a_hit_was_worth_is_said_from_the_list_and_taken_back(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled, (140, 30)) as (app, pilot):
+            await type_in(pilot, "walnuts")
+            await until(pilot, lambda: app.query_one(HitList).hits)
+            await pilot.press("escape")
+            await until(pilot, lambda: "v Worth" in footer(app))
+            ids = [hit.message_id for hit in app.query_one(HitList).hits[:2]]
+            await pilot.press("shift+down", "v")
+            await until(pilot, lambda: isinstance(app.screen, PickerScreen))
+            await pilot.press(*"outdated", "enter")
+            importance = app.memory_worker.memory().pins.importance
+            await until(pilot, lambda: [importance(id).judgement for id in ids] == ["outdated"] * 2)
+            await until(pilot, lambda: "u Undo" in footer(app))
+            await pilot.press("u")
+            await until(pilot, lambda: [importance(id).judgement for id in ids] == [None] * 2)
+            assert any(note.message == "2 messages no longer count as outdated." for note in app._notifications)
 
     run(body)

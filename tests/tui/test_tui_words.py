@@ -63,13 +63,14 @@ def test_escape_leads_back_to_people_and_delete_unpins(filled: Path) -> None:
             await until(pilot, lambda: page.display)
             await until(pilot, lambda: "author:Ana" in words(app))  # an example that there is
             await settled(app, pilot)
-            assert "↓ Select" in footer(app)
+            assert "↓ Select" in footer(app) and "Unpin" not in footer(app)
             await pilot.press("escape")
             for _ in page.entries:
                 if not page.pinned_id:
                     await pilot.press("down")
             assert page.pinned_id == "m1"
             await settled(app, pilot)
+            assert "del Unpin" in footer(app)
             await pilot.press("delete")
             await until(pilot, lambda: page.page is not None and not page.page.pinned)
             await pilot.press("f7")

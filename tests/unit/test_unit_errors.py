@@ -18,6 +18,7 @@ CODES = {
     "HomeError": 3,
     "HomeReadOnly": 3,
     "HomeLocked": 3,
+    "HomeBusy": 3,
     "DaemonGone": 3,
     "StoreVersion": 3,
     "StoreCorrupt": 3,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance import Appliance
-from appliance.errors import NotFound, UsageError
+from appliance.errors import NotFound, StoreError, UsageError
 from appliance.memory import importance, pins
 from appliance.store import feedback
 from appliance.store import importance as stored
@@ -218,6 +218,25 @@ def test_what_an_answer_cites_counts_as_used_if_it_was_recalled(
     monkeypatch.setattr(pins, "CITATION_MICROSECONDS", -1)
     talk.add("assistant", f"As I said, {cited.id}.")
     assert memory.pins.importance(cited.id).feedback == {"used": 1}
+
+
+def test_a_citation_that_cannot_be_written_is_logged_and_counted_later(
+    memory: Appliance, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    cited = memory.sessions.create().add("user", "My deadline is March 15th")
+    talk = memory.sessions.create()
+    memory.context("deadline")
+
+    def refuse(*values: object) -> None:
+        raise StoreError("The database is locked.")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(stored, "add_recalls", refuse)
+        answer = talk.add("assistant", f"It is on March 15th [{cited.id}].")
+    assert memory.message(answer.id).text.endswith(f"[{cited.id}].")
+    assert "cites is not counted as used yet" in caplog.text and "March" not in caplog.text
+    found = memory.pins.importance(cited.id)
+    assert (found.feedback, found.times) == ({"used": 1}, 1), "the recall is not lost either"
 
 
 def test_an_answer_cites_nothing_of_another_user(memory: Appliance) -> None:

@@ -6,7 +6,11 @@ from typing import Any
 
 import pytest
 
+from appliance.retrieval.confidence import UNKNOWN_WORDS
+from appliance.retrieval.explain import OFFSETS
+from appliance.retrieval.weights import BUILT_IN, FIRST_STAGE_FEATURES, LEGS
 from appliance.types import WhyNot
+from appliance.types.labels import FEATURE_LABELS
 from appliance.types.reasons import reason, stage_text
 
 BY_WORDS = {"own": {"score": 5.0, "rank": 1}}
@@ -49,3 +53,11 @@ def test_words_of_the_query_near_by_are_named_where_they_count() -> None:
 
 def test_a_message_that_is_no_hit_has_a_sentence_too() -> None:
     assert stage_text(WhyNot("m5", "not proposed", "")) == "m5 was not a candidate"
+
+
+def test_every_part_of_a_score_and_every_leg_has_a_name_for_a_person() -> None:
+    weighed = {name for profile in BUILT_IN.values() for name in {**profile.first_stage, **(profile.weights or {})}}
+    set_apart = {*OFFSETS, UNKNOWN_WORDS, "unranked", "rerank", "text", "beyond"}
+    assert len(weighed) > 20
+    assert weighed | FIRST_STAGE_FEATURES | set(LEGS) | set_apart == set(FEATURE_LABELS)
+    assert len(set(FEATURE_LABELS.values())) == len(FEATURE_LABELS)

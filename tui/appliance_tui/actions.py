@@ -37,6 +37,8 @@ PLACES: dict[str, str] = {
     "line": "On the search line",
     "question": "On a line that asks for something",
     "picker": "Choosing from a list",
+    "palette": "Finding an action",
+    "help": "Reading this page",
     "recall": "Recall",
     "why": "Why a message matched",
     "conversations": "Conversations",
@@ -64,6 +66,8 @@ SHORT_PLACES = {
     "present": "Choose",
     "question": "Question",
     "picker": "Choose",
+    "palette": "Palette",
+    "help": "Help",
     "jump": "Go to",
     "offer": "Import",
 }
@@ -76,7 +80,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("app.recall", "f1", "go('recall')", "Recall", "Search all messages."),
     Action("app.conversations", "f2", "go('conversations')", "Conversations", "Browse and read conversations.", False),
     Action("app.context", "f3", "go('context')", "Context", "See the context that an assistant gets.", False),
-    Action("app.memory", "f4", "go('memory')", "Memory", "Facts about you, summaries and pinned messages.", False),
+    Action(
+        "app.memory", "f4", "go('memory')", "Memory", "Facts about you, summaries, pinned messages, core memory.", False
+    ),
     Action("app.inbox", "f5", "go('inbox')", "Inbox", "Imported files and files in the queue.", False),
     Action("app.vitals", "f6", "go('vitals')", "Vitals", "Health, size and speed of the memory.", False),
     Action("app.people", "f7", "go('people')", "People", "Who wrote the messages, in all sources.", False),
@@ -88,9 +94,7 @@ ACTIONS: tuple[Action, ...] = (
     Action(
         "app.watch_found", "f8", "watch_found", "Import all", "Import all that was found on this machine, and watch it."
     ),
-    Action(
-        "app.undo", "u", "undo", "Undo", "Take back your last pin, fact or decision about one, title, tag or feedback."
-    ),
+    Action("app.undo", "u", "undo", "Undo", "Take back your last pin, tag, title, feedback, fact, decision or text."),
     Action("app.calendar", "ctrl+y", "calendar", "Calendar", "The days of a year; pick one and read it.", False),
     Action("app.forget", "f12", "forget", "Forget", "Erase by words, title, person, time or file."),
     Action("app.theme", "ctrl+t", "next_theme", "Theme", "Switch to the next theme.", False),
@@ -112,6 +116,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("picker.close", "escape", "leave", "Close", "Close without choosing."),
     Action("picker.next", "down", "list_step(1)", "Next", "Next row."),
     Action("picker.previous", "up", "list_step(-1)", "Previous", "Previous row."),
+    Action("palette.run", "enter", "run", "Run", "Do what is selected."),
+    Action("palette.close", "escape", "close", "Close", "Close without doing anything."),
+    Action("palette.next", "down", "step(1)", "Next", "Next action."),
+    Action("palette.previous", "up", "step(-1)", "Previous", "Previous action."),
+    Action("help.close", "escape", "dismiss", "Close", "Close this page."),
+    Action("help.down", "down", "list_step(1)", "Down", "Scroll down."),
+    Action("help.up", "up", "list_step(-1)", "Up", "Scroll up."),
     Action("recall.search", "slash", "search", "Search", "Go to the search line."),
     Action(
         "recall.back",
@@ -135,6 +146,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("recall.sort", "s", "sort", "Sort", "Best hits first, or the newest."),
     Action("recall.clear", "X", "clear_filters", "Clear filters", "Clear all filters; f drops one of them."),
     Action("recall.copy", "y", "copy", "Copy", "Copy the whole message."),
+    Action(
+        "recall.feedback", "v", "feedback", "Worth", "Say what the message was worth: helpful, used, wrong or outdated."
+    ),
     Action("recall.forget", "d", "forget", "Forget", "Erase the message for good, after a preview."),
     Action("recall.source", "o", "source", "Source", "Open the file that the message came from.", False),
     Action("recall.extend", "shift+down", "extend(1)", "Select on", "Select this message and the next one.", False),
@@ -193,6 +207,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("reading.fold", "enter,tab", "fold", "Unfold", "Unfold or fold a long message."),
     Action("reading.summary", "s", "summary", "Summary", "The whole summary, none of it, or its first lines."),
     Action("reading.copy", "y", "copy", "Copy", "Copy the message as written."),
+    Action(
+        "reading.feedback",
+        "v",
+        "feedback",
+        "Worth",
+        "Say what the message was worth: helpful, used, wrong or outdated.",
+    ),
     Action("reading.previous_hit", "left_square_bracket", "hit(-1)", "Previous hit", "Previous hit, or day.", False),
     Action("reading.next_day", "right_curly_bracket", "day(1)", "Next day", "Start of the next day.", False),
     Action("reading.previous_day", "left_curly_bracket", "day(-1)", "Previous day", "Start of the day before.", False),
@@ -211,6 +232,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("reading.editor", "e", "editor", "Editor", "Read the conversation in $EDITOR, or what is selected."),
     Action("reading.tags", "t", "tags", "Tags", "Tag the conversation, or all selected ones.", False),
     Action("why.close", "escape,w,q", "dismiss", "Close", "Back to the results."),
+    Action("why.down", "down", "list_step(1)", "Down", "Scroll down."),
+    Action("why.up", "up", "list_step(-1)", "Up", "Scroll up."),
     Action(
         "inbox.retry",
         "enter",
@@ -239,6 +262,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("context.say", "slash", "say", "Message", "Go to the line for the user's message."),
     Action("context.open", "enter", "open", "Open", "Open the selected message in its conversation."),
     Action(
+        "context.feedback",
+        "v",
+        "feedback",
+        "Worth",
+        "Say what the selected memory was worth: helpful, used, wrong or outdated.",
+    ),
+    Action(
         "context.more", "plus", "share(1)", "More of the layer", "Give the selected layer a larger share of the budget."
     ),
     Action("context.less", "minus", "share(-1)", "Less of it", "Give the selected layer a smaller share."),
@@ -247,7 +277,6 @@ ACTIONS: tuple[Action, ...] = (
     Action("context.preset", "t", "preset", "Preset", "Use the shares of the next preset."),
     Action("context.reset", "0", "reset", "Reset", "Restore the shares of the preset.", False),
     Action("context.session", "s", "session", "Conversation", "Choose the current conversation."),
-    Action("context.feedback", "v", "feedback", "Worth", "Say what the selected memory was worth.", False),
     Action("context.copy", "y", "copy", "Copy", "Copy the whole prompt."),
     Action("present.leave", "escape", "leave", "Cancel", "Close without choosing."),
     Action("present.choose", "enter", "choose", "Choose", "Choose the selected conversation."),
@@ -257,11 +286,13 @@ ACTIONS: tuple[Action, ...] = (
     Action("memory.review", "2", "view('review')", "Review", "Statements that contradict current facts.", False),
     Action("memory.summaries", "3", "view('summaries')", "Summaries", "Summaries of conversations.", False),
     Action("memory.pinned", "4", "view('pinned')", "Pinned", "Pinned messages.", False),
+    Action("memory.core", "5", "view('core')", "Core memory", "Short texts that every context has.", False),
     Action("memory.open", "enter", "open", "Open", "Open the selected message, or the latest evidence."),
     Action("memory.accept", "a", "accept", "Accept", "Confirm the fact; messages no longer change it."),
-    Action("memory.correct", "c", "correct", "Correct", "Correct the fact."),
+    Action("memory.correct", "c", "correct", "Correct", "Correct the fact, or a block of one line."),
     Action("memory.reject", "r", "reject", "Reject", "Reject the fact; the same words do not bring it back."),
-    Action("memory.add", "n", "add", "Add", "Add a fact: a sentence, or name = value."),
+    Action("memory.versions", "v", "versions", "Versions", "The texts that a block of core memory had; choose one."),
+    Action("memory.add", "n", "add", "Add", "Add a fact: a sentence, or name = value; a block: name = text."),
     Action("memory.filter", "slash", "filter", "Filter", "Filter by words."),
     Action("memory.clear", "escape", "clear", "All", "Clear the filter.", False),
     Action("memory.which", "s", "which", "Show", "Show current, ended, … facts; summaries of another level."),
@@ -275,7 +306,8 @@ ACTIONS: tuple[Action, ...] = (
         "memory.extend_back", "shift+up", "extend(-1)", "Select back", "Select this entry and the one before.", False
     ),
     Action("memory.export", "x", "export", "Export", "Save the entry or all selected ones: Markdown, HTML, JSONL."),
-    Action("memory.editor", "e", "editor", "Editor", "Read the entry in $EDITOR, or all selected ones."),
+    Action("memory.editor", "e", "editor", "Editor", "Read the entries in $EDITOR; change a block of core memory."),
+    Action("export.save", "enter", "save", "Save", "Save to the path."),
     Action("export.close", "escape", "dismiss", "Close", "Close without saving."),
     Action("export.format", "tab", "format(1)", "Format", "Next format."),
     Action("export.format_back", "shift+tab", "format(-1)", "Format back", "Previous format.", False),
@@ -321,6 +353,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("attachments.all", "a", "all", "All", "The files of all conversations, or of this one."),
     Action("attachments.kind", "f", "kind", "Kind", "Only images, audio, video or other files."),
     Action("attachments.close", "escape,q", "close", "Close", "Close the list."),
+    Action("forget.erase", "enter", "erase", "Go on", "To the line for the number; with the number in it, erase."),
     Action("forget.close", "escape", "close", "Close", "Close; nothing changes before you confirm."),
     Action("forget.choose", "space", "choose", "Choose", "Erase also the selected item that repeats it.", False),
     Action("forget.echoes", "ctrl+o", "echoes", "Repeats", "Erase also all that repeats it, or nothing of it."),
@@ -328,6 +361,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("forget.copy", "y", "copy", "Copy", "Copy the receipt."),
     Action("forget.save", "ctrl+s", "save", "Save", "Save the receipt to a file that only you can read."),
 )
+
+
+HELP_SHARE = 0.5
+"""What a match in the sentence of an action counts, against one in its name."""
 
 
 def actions(*places: str) -> Iterator[Action]:
@@ -356,7 +393,7 @@ class ActionProvider(Provider):
         matcher = self.matcher(query)
         for action in self._offered_actions():
             title = _title(action)
-            score = max(matcher.match(title), matcher.match(action.help))
+            score = max(matcher.match(title), HELP_SHARE * matcher.match(action.help))
             if score > 0:
                 shown = Content.assemble(matcher.highlight(title), (f"  {self._keys(action)}", "$foreground-muted"))
                 yield Hit(score, shown, self._run(action), title, action.help)

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
-from rich.segment import Segments
-from rich.text import Text
-from rich.traceback import Traceback
-from textual._context import active_message_pump
-from textual.app import App
 from textual.binding import BindingType
-from textual.css.query import NoMatches
-from textual.dom import DOMNode
 from textual.events import Event as TerminalEvent
 from textual.events import Key, Paste
 from textual.reactive import var
-from textual.screen import Screen
-from textual.worker import WorkerFailed, get_current_worker
 
 from appliance.errors import ApplianceError
 from appliance.requests.typed_filters import SearchFilters
@@ -32,6 +22,7 @@ from appliance_tui.actions import ActionProvider, bindings
 from appliance_tui.author_colours import author_key, name_keys, person_names, title_with_names
 from appliance_tui.changes import Changes
 from appliance_tui.editor import remove_leftovers
+from appliance_tui.error_handling import ErrorHandlingApp
 from appliance_tui.ingestion import ImportQueue
 from appliance_tui.input_queue import InputHandled, InputQueue
 from appliance_tui.lazy_screens import lazy_screen
@@ -41,17 +32,9 @@ from appliance_tui.terminal_keys import terminal_driver
 from appliance_tui.themes import THEMES, initial_theme, line_filters, no_color
 from appliance_tui.toasts import drop_read_notices
 from appliance_tui.undo import Change
-from appliance_tui.upgrades import UPGRADED_NOTICE, FileStates, is_upgraded, program_files
+from appliance_tui.upgrades import FileStates, program_files
 from appliance_tui.widgets.display_text import one_line, pluralize
-from appliance_tui.workers import (
-    ImportProgressed,
-    MemoryChanged,
-    MemoryOpener,
-    MemoryWorker,
-    begin,
-    error_text,
-    show_errors,
-)
+from appliance_tui.workers import ImportProgressed, MemoryChanged, MemoryOpener, MemoryWorker, begin, show_errors
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
@@ -71,7 +54,7 @@ STARTUP_DELAY_SECONDS = 0.7
 opens the index."""
 
 
-class ApplianceApp(App[None]):
+class ApplianceApp(ErrorHandlingApp):
     """The terminal UI of a memory."""
 
     TITLE = "Memory appliance"
@@ -137,7 +120,9 @@ class ApplianceApp(App[None]):
         self.import_queue = ImportQueue(self)
         self.changes = Changes(self)
         self.input_queue = InputQueue(self, self._forward_input)
-        self._knows_editor = False  # the first press of its key only says what it opens, and how to come back
+        self.unsaved_blocks: dict[tuple[str, str], Path] = {}
+        """What was written to blocks of core memory and could not be stored, in files, by user and label."""
+        self.knows_editor = False  # the first press of its key only says what it opens, and how to come back
         self._unsubscribe: Callable[[], None] | None = None
         self.program_at_start: FileStates = {}
         for known_theme in THEMES:
@@ -184,54 +169,6 @@ class ApplianceApp(App[None]):
             self.failure = error  # reported by ``main.run`` after the screen is closed
             self.exit(return_code=error.exit_code)
 
-    def _handle_exception(self, error: Exception) -> None:
-        """Notify of an error of the memory; let Textual handle any other."""
-        cause = error.error if isinstance(error, WorkerFailed) else error
-        if isinstance(cause, NoMatches) and self._is_for_a_removed_screen(error):
-            return  # an answer that arrived while its screen was being removed
-        if isinstance(error, WorkerFailed) and self._tell_of_upgrade(cause):
-            return
-        if not isinstance(cause, ApplianceError):
-            super()._handle_exception(error)
-        elif self.memory_worker.is_open:  # else the app exits with that error
-            self.notify_error(error_text(cause))
-
-    async def _dispatch_action(self, namespace: DOMNode, action_name: str, params: Any) -> bool:
-        """As App._dispatch_action; what fails because the program was upgraded does nothing, and the screen goes on."""
-        try:
-            return await super()._dispatch_action(namespace, action_name, params)
-        except Exception as error:
-            if not self._tell_of_upgrade(error):
-                raise
-            return True
-
-    def _tell_of_upgrade(self, error: BaseException) -> bool:
-        """Say that the program was upgraded since it started, if an error is due to that."""
-        if isinstance(error, ApplianceError) or not is_upgraded(self.program_at_start):
-            return False
-        self.notify(UPGRADED_NOTICE, severity="warning", timeout=60, markup=False)
-        return True
-
-    def _is_for_a_removed_screen(self, error: Exception) -> bool:
-        """Whether the error is of a screen that is closed: its widgets are removed before its workers are cancelled."""
-        # A worker runs in the context of the app, so the message pump says nothing about where it belongs.
-        pump = get_current_worker().node if isinstance(error, WorkerFailed) else active_message_pump.get(None)
-        nodes = pump.ancestors_with_self if isinstance(pump, DOMNode) else []
-        return not self.is_running or any(
-            node._pruning or (isinstance(node, Screen) and node not in self.screen_stack) for node in nodes
-        )
-
-    def _fatal_error(self) -> None:
-        """End with a traceback, but not with Textual's: it shows local variables, which hold private messages."""
-        self.bell()
-        if is_upgraded(self.program_at_start):
-            self._exit_renderables.append(Text(f"{UPGRADED_NOTICE} What was imported and changed is stored."))
-            self._close_messages_no_wait()
-            return
-        traceback = Traceback(show_locals=False, width=None)
-        self._exit_renderables.append(Segments(self.console.render(traceback, self.console.options)))
-        self._close_messages_no_wait()
-
     def _subscribe(self, memory: Appliance) -> None:
         self._unsubscribe = memory.events.listen(self._relay_memory_event)
 
@@ -276,10 +213,6 @@ class ApplianceApp(App[None]):
     def title_of(self, title: str) -> str:
         """The title of a conversation on one line, with names in place of numbers and addresses."""
         return one_line(title_with_names(title, self.person_names))
-
-    def notify_error(self, text: str, timeout: float | None = None) -> None:
-        """Show an error as a notification."""
-        self.notify(text, severity="error", timeout=timeout, markup=False)
 
     def report_errors(self) -> AbstractContextManager[None]:
         """Notify of an error of the memory that the block raises."""
@@ -451,6 +384,14 @@ class ApplianceApp(App[None]):
         if isinstance(self.screen, PeopleScreen):
             self.screen.find_author(AuthorReference(name, source))
 
+    async def show_block(self, label: str) -> None:
+        """Show a block of core memory."""
+        from appliance_tui.screens.memory import MemoryScreen
+
+        await self._go_to_first("memory")
+        if isinstance(self.screen, MemoryScreen):
+            self.screen.show_block(label)
+
     def action_calendar(self) -> None:
         """Show the calendar of all messages; from Recall, of those that pass its filters."""
         filters = self.screen.search_filters if isinstance(self.screen, SearchScreen) else SearchFilters()
@@ -479,29 +420,9 @@ class ApplianceApp(App[None]):
 
     def read_in_editor(self, ids: Sequence[str], at: int | None = None) -> None:
         """Read messages and conversations in an editor; ``at`` is the index of a message of the only conversation."""
-        begin(self, partial(self._read_in_editor, tuple(ids), at), "editor", exclusive=True)
+        from appliance_tui.editing import read_in_editor
 
-    async def _read_in_editor(self, ids: Sequence[str], at: int | None) -> None:
-        from appliance_tui import editor
-
-        if self._driver is None or not self._driver.can_suspend:
-            self.notify("An editor can't be opened here; x exports to a file.", title="No terminal", timeout=5)
-            return
-        if (command := editor.editor_command(os.environ)) is None:
-            self.notify("No editor was found. Set $EDITOR to one.", severity="warning", timeout=5)
-            return
-        if not self._knows_editor:
-            self._knows_editor = True
-            self.notify(editor.introduction(command), timeout=8, markup=False)
-            return
-        try:
-            with self.report_errors(), self.input_queue.held(), editor.private_folder() as folder:
-                write = partial(editor.write_reading, ids=ids, folder=folder, at=at)
-                path, line = await self.memory_worker.run_query(write)
-                with self.suspend():
-                    editor.edit(command, path, line)
-        except OSError as error:
-            self.notify_error(f"{command[0]} could not show the file: {error.strerror or error}.")
+        begin(self, partial(read_in_editor, self, tuple(ids), at), "editor", exclusive=True)
 
     def action_forget(self) -> None:
         """Open the dialog to forget messages, or show the erasure that is running."""
@@ -515,6 +436,13 @@ class ApplianceApp(App[None]):
             self.screen.dismiss()
         else:
             self.push_screen(HelpScreen(getattr(self.screen, "PLACE", "app")))
+
+    def action_command_palette(self) -> None:
+        """As App; the palette shows its keys."""
+        from appliance_tui.screens.palette import PaletteScreen
+
+        if not isinstance(self.screen, PaletteScreen):
+            self.push_screen(PaletteScreen(id="--command-palette", placeholder="Type the name of an action"))
 
     def action_next_theme(self) -> None:
         names = [*(theme.name for theme in THEMES), THEMES[0].name]

@@ -191,7 +191,7 @@ def evidence_parts(fact: Fact, messages: Messages, prefix: str = "") -> Iterator
         f"{one_line(attribute_label)}: {one_line(fact.value)}",
         validity_period(fact),
         f"{state_label(fact.state)}, {confidence_label(fact)}",
-        "added by you" if fact.made_by == "person" else f"found by {one_line(fact.made_by)}",
+        "added by you" if fact.made_by == "person" else f"read in {pluralize(len(fact.evidence), 'message')}",
         fact.id,
     ]
     yield DetailPart(Content.assemble((" · ".join(filter(None, about)), MUTED)))

@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 FALLBACKS = ("less", "vi")
 """What is taken where neither ``$VISUAL`` nor ``$EDITOR`` names a program that is there."""
+
+WRITING_FALLBACKS = ("nano", "vi")
+"""The same, where something is to be written."""
 
 TAKES_LINE = frozenset(
     {"vi", "vim", "nvim", "view", "less", "nano", "emacs", "emacsclient", "micro", "joe", "mg", "ne"}
@@ -37,9 +40,14 @@ FILE_NAME = "conversation.md"
 READ_ONLY_MODE = 0o400
 
 
-def editor_command(environment: Mapping[str, str]) -> list[str] | None:
-    """The program with its arguments: of ``$VISUAL``, else of ``$EDITOR``, else a pager; None if there is none."""
-    for text in (environment.get("VISUAL", ""), environment.get("EDITOR", ""), *FALLBACKS):
+Introduction = Callable[[Sequence[str]], str]
+"""What is said of a program before it is opened for the first time."""
+
+
+def editor_command(environment: Mapping[str, str], fallbacks: Sequence[str] = FALLBACKS) -> list[str] | None:
+    """The program with its arguments: of ``$VISUAL``, else of ``$EDITOR``, else the first that is there of others; None
+    if there is none."""
+    for text in (environment.get("VISUAL", ""), environment.get("EDITOR", ""), *fallbacks):
         with suppress(ValueError):  # an open quote
             command = shlex.split(text)
             if command and shutil.which(command[0]):
@@ -47,11 +55,12 @@ def editor_command(environment: Mapping[str, str]) -> list[str] | None:
     return None
 
 
-def introduction(command: Sequence[str]) -> str:
-    """What a second press of the key opens, and how to come back from it."""
+def introduction(command: Sequence[str], *, saves: bool = False) -> str:
+    """What a second press of the key opens, and how to come back from it; ``saves`` where what is saved is stored."""
     name = Path(command[0]).name
     how = QUITS_WITH.get(name)
-    return f"The same key again opens {name}; {how or 'end it'}{' there' if how else ''} to come back."
+    stores = " What you save there is stored." if saves else ""
+    return f"The same key again opens {name}; {how or 'end it'}{' there' if how else ''} to come back.{stores}"
 
 
 def write_reading(memory: Appliance, ids: Sequence[str], folder: Path, at: int | None) -> tuple[Path, int]:
@@ -95,6 +104,20 @@ def edit(command: Sequence[str], path: Path, line: int) -> int:
         return subprocess.run([*command, *([f"+{line}"] if takes_line else []), str(path)], check=False).returncode
     finally:
         signal.signal(signal.SIGINT, previous)
+
+
+def keep(path: Path, kept: Path | None) -> Path:
+    """Copy what was written to a file that stays, which only this user can read; ``kept`` is one from before.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    if kept is None:
+        descriptor, name = tempfile.mkstemp(".txt", "appliance-")
+        os.close(descriptor)
+        kept = Path(name)
+    kept.write_bytes(path.read_bytes())
+    return kept
 
 
 def parents() -> list[Path]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from itertools import chain
@@ -16,6 +17,7 @@ from appliance_tui.widgets.display_text import pluralize
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
+    from appliance.types import Person
 
 _PARTIAL = re.compile(rf'(?:^|\s)({"|".join(FILTER_NAMES)}):("[^"]*"?|[^\s"]*)$')
 
@@ -127,9 +129,11 @@ def filter_options(memory: Appliance, user: str | None) -> list[PickerOption]:
     """
     choices = memory.overview.filter_choices(user_id=user)
     # By id: a name is also part of other people's names.
+    people = memory.people.list(user)
+    names = Counter(person.name for person in people if person.messages)
     authors = [
-        PickerOption("author", person.id, pluralize(person.messages, "message"), person.name)
-        for person in memory.people.list(user)
+        PickerOption("author", person.id, _author_note(person, is_one_of_several=names[person.name] > 1), person.name)
+        for person in people
         if person.messages and person.name.isprintable() and '"' not in person.name  # it can be typed
     ]
     tags = {one.tag: one.sessions for one in memory.sessions.tags(user_id=user)}
@@ -145,3 +149,9 @@ def filter_options(memory: Appliance, user: str | None) -> list[PickerOption]:
         )
     ]
     return [*chain(*counted[:2]), *authors, *chain(*counted[2:])]
+
+
+def _author_note(person: Person, is_one_of_several: bool) -> str:
+    """How much a person wrote; and in which sources, where several have the name."""
+    sources = sorted({identity.source for identity in person.identities}) if is_one_of_several else []
+    return " · ".join([pluralize(person.messages, "message"), *filter(None, [", ".join(sources)])])

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.app import App, ComposeResult
-from textual.containers import Vertical
+from textual.binding import Binding
+from textual.containers import ScrollableContainer, Vertical
 from textual.content import Content
 from textual.keys import REPLACED_KEYS, key_to_character
 from textual.screen import Screen
@@ -135,8 +136,9 @@ class KeyFooter(ClickLine):
         keys: dict[str, tuple[str, str]] = {}
         active_bindings = screen.active_bindings
         for key, active in active_bindings.items():
-            if active.enabled and active.binding.id and not self._is_typed(key):
-                keys.setdefault(active.binding.id, (key, self.app.get_key_display(active.binding)))
+            binding = self._taken_by_screen(key) or active.binding
+            if active.enabled and binding.id and not self._is_typed(key):
+                keys.setdefault(binding.id, (key, self.app.get_key_display(binding)))
         if "enter" in active_bindings and (action := self._done_by_enter(screen)) is not None:
             keys[action.id] = ("enter", "⏎")
         names: set[str] = set()  # what the screen does itself needs no key of the app
@@ -154,6 +156,16 @@ class KeyFooter(ClickLine):
                 key, label = keys[action.id]
                 content = Content.assemble((f" {label} ", "bold $footer-key-foreground"), f"{screen.label(action)} ")
                 yield action, LinePart(content, key, action.help)
+
+    def _taken_by_screen(self, key: str) -> Binding | None:
+        """The screen's binding of an arrow that the focused line or text has, too, only to scroll: a line never does,
+        and a text does the same."""
+        focused = self.screen.focused
+        if key not in ("up", "down") or not isinstance(focused, (Input, ScrollableContainer)):
+            return None
+        if any(one.id for one in focused._bindings.key_to_bindings.get(key, ())):
+            return None
+        return next(iter(self.screen._bindings.key_to_bindings.get(key, ())), None)
 
     def _done_by_enter(self, screen: ListScreen[Any]) -> Action | None:
         """What Enter leads to where the focused line or list has it first, and tells the screen."""

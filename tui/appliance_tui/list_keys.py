@@ -17,6 +17,15 @@ EVERYWHERE = ("app.help", "app.quit")
 """The actions of the app that dialogs have, too: there, Textual takes no key of the app."""
 
 
+def everywhere_bindings() -> list[Binding]:
+    """The keys of ``EVERYWHERE`` for a screen."""
+    return [
+        Binding(action.keys, f"app.{action.action}", action.name, id=action.id)
+        for action in ACTIONS
+        if action.id in EVERYWHERE
+    ]
+
+
 @runtime_checkable
 class HasHint(Protocol):
     """An app with a notice that may name a key."""
@@ -82,14 +91,7 @@ class ListScreen(Screen[ScreenResultType]):
     counts. ``LINE`` selects the line to type in; ``SUBMITS`` is the id of the action that Enter does there.
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings("list"),
-        *(
-            Binding(action.keys, f"app.{action.action}", action.name, id=action.id)
-            for action in ACTIONS
-            if action.id in EVERYWHERE
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("list"), *everywhere_bindings()]
     MAIN_LIST: ClassVar[str] = "RowList, OptionRows, VerticalScroll"
     LINE: ClassVar[str] = "Input"
     SUBMITS: ClassVar[str] = ""

@@ -62,7 +62,8 @@ class SearchResults:
 
     ``total`` is the number of all hits, or at least so many; ``followers`` are the ids of hits that are listed under
     the one before, which they are near; ``position`` is the index of the hit that was opened last; ``likely`` counts
-    the hits that are likely to be what was asked for, which come first, or is None where hits are listed by time.
+    the hits that are likely to be what was asked for, which come first, or is None where hits are listed by time
+    or by filters alone.
     """
 
     spec: SearchSpec
@@ -86,7 +87,7 @@ class SearchResults:
         """Add the next page. A hit that is listed already, because the memory has changed meanwhile, is left out."""
         known = {hit.message_id for hit in self.hits}
         new = [hit for hit in page.hits if hit.message_id not in known]
-        if self.spec.sort == "score":
+        if self.spec.sort == "score" and self.spec.query.strip():  # what passes filters alone is as good as any other
             self.likely = max(self.likely or 0, page.hits.likely)
         likely = [hit for hit in new if self.is_likely(hit)]
         for hit, is_follower in (*group_near(likely), *group_near([hit for hit in new if not self.is_likely(hit)])):

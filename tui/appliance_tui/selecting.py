@@ -99,3 +99,10 @@ class SelectingScreen(FrameScreen):
         """Read the targets in an editor."""
         if ids := self.export_ids():
             self.appliance.read_in_editor(ids)
+
+    def action_feedback(self) -> None:
+        """Say what the targets were worth."""
+        from appliance_tui.feedback import ask_worth
+
+        if ids := self.target_ids():
+            begin(self, partial(ask_worth, self.appliance, ids), "feedback", exclusive=True)

@@ -258,15 +258,21 @@ def add_fact(memory: Appliance, text: str, user: str | None) -> Change:
     return Change("\n".join(lines), f"No longer added: {one_line(text)}", lambda memory: memory.facts.undo(added.undo))
 
 
-def give_feedback(memory: Appliance, id: str, kind: FeedbackKind) -> Change:
-    """Say what a message was worth. What others say of it meanwhile stays when it is taken back.
+def give_feedback(memory: Appliance, ids: Sequence[str], kind: FeedbackKind) -> Change:
+    """Say what messages were worth. What others say of them meanwhile stays when it is taken back.
 
     Raises:
         ApplianceError: as the memory says.
     """
-    importance = memory.feedback(id, kind)
-    return Change(
-        f"{id} counts as {kind}: importance {importance.score:.2f}.",
-        f"{id} no longer counts as {kind}.",
-        lambda memory: memory.pins.withdraw_feedback(id, kind),
-    )
+    scores = [memory.feedback(id, kind).score for id in ids]
+
+    def undo(memory: Appliance) -> None:
+        for id in ids:
+            memory.pins.withdraw_feedback(id, kind)
+
+    if len(ids) == 1:
+        return Change(
+            f"{ids[0]} counts as {kind}: importance {scores[0]:.2f}.", f"{ids[0]} no longer counts as {kind}.", undo
+        )
+    what = pluralize(len(ids), "message")
+    return Change(f"{what} count as {kind}.", f"{what} no longer count as {kind}.", undo)

@@ -114,7 +114,8 @@ Name = Annotated[str, Field(min_length=1)]
 Query = Annotated[str, Field(max_length=MAX_QUERY_CHARACTERS)]
 
 Tag = Annotated[
-    str, Field(max_length=MAX_TAG_CHARACTERS, pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f\s#][^\x00-\x1f\x7f]*$")
+    str,
+    Field(max_length=MAX_TAG_CHARACTERS, pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x1f\x7f\x85\ufeff\s#][^\x00-\x1f\x7f]*$"),
 ]
 """A tag as ``store.tags`` takes it: one line that has more than spaces and "#"."""
 Mentioned = Annotated[str, Field(min_length=1, max_length=400)]

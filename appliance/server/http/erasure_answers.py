@@ -119,4 +119,5 @@ def erasure_preview_shape(preview: ErasurePreview, echoes: Sequence[Mapping[str,
     }
     shape["found_elsewhere"] = {f"m{key}": places for key, places in preview.found_elsewhere.items()}
     del shape["touched"], shape["all_of"], shape["named_facts"], shape["summaries"], shape["block_echoes"]
+    del shape["by"]  # the caller knows who it is
     return shape

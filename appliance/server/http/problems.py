@@ -32,6 +32,7 @@ from appliance.errors import (
     StoreError,
     UsageError,
 )
+from appliance.server import hints
 from appliance.server.access.grants import OWNER, Grant
 from appliance.types import IngestReport
 
@@ -154,7 +155,7 @@ def to_problem(error: ApplianceError, request_id: str, grant: Grant = OWNER) -> 
         error=kind,
         request_id=request_id,
         where=error.where if grant.is_owner else None,
-        hint=error.hint,
+        hint=hints.over_http(error.hint) if error.hint else None,
     )
 
 
@@ -234,8 +235,11 @@ async def _on_error(request: Request, error: Exception) -> Response:
 async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     kind = _ERRORS_BY_STATUS.get(error.status_code, UsageError)
+    hint = None
     if kind is NotFound:
         message = f"There is no {request.url.path}."
+        if _matching_routes(request, f"/v1{request.url.path}"):
+            hint = f"Its path is /v1{request.url.path}."
     elif kind is MethodNotAllowed:
         message = f"{request.url.path} does not allow {request.method}."
     else:
@@ -243,16 +247,20 @@ async def _on_http(request: Request, error: Exception) -> Response:
     headers = dict(error.headers or {})
     if kind is MethodNotAllowed:
         headers["Allow"] = ", ".join(_allowed_methods(request))
-    return problem_response(to_problem(kind(message), *_request_id_and_grant(request)), headers)
+    return problem_response(to_problem(kind(message, hint=hint), *_request_id_and_grant(request)), headers)
 
 
 def _allowed_methods(request: Request) -> list[str]:
     """The methods of a path: each route knows only its own."""
-    routes: Sequence[BaseRoute] = request.app.state.routes
     path = request.url.path
-    matching = [route for route in routes if isinstance(route, Route) and route.path_regex.match(path)]
+    matching = _matching_routes(request, path)
     matching = [route for route in matching if route.path == path] or matching
     return sorted(set().union(*(route.methods or () for route in matching)))
+
+
+def _matching_routes(request: Request, path: str) -> list[Route]:
+    routes: Sequence[BaseRoute] = request.app.state.routes
+    return [route for route in routes if isinstance(route, Route) and route.path_regex.match(path)]
 
 
 async def _on_invalid(request: Request, error: Exception) -> Response:

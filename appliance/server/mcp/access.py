@@ -21,9 +21,16 @@ _HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class McpAccess(AccessPolicy):
-    """The access policy as the tools, resources and prompts use it. ``conversation`` names the client's present one."""
+    """The access policy as the tools, resources and prompts use it. ``conversation`` names the client's present one,
+    ``client`` the program."""
 
     conversation: str
+    client: str = ""
+
+    @property
+    def assistant(self) -> str:
+        """The name of the assistant: that of its token, else of its program."""
+        return self.client if self.grant.is_owner else self.grant.name
 
     @property
     def sees_everything(self) -> bool:

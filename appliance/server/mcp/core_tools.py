@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypedDict, cast
 
 from msgspec.structs import replace
 
@@ -13,11 +13,18 @@ from appliance.server.mcp import pagination, rendering, results, schemas
 
 if TYPE_CHECKING:
     from appliance.server.mcp.access import McpAccess
-    from appliance.types import CoreBlock
+    from appliance.types import BlockEditor, CoreBlock
 
 
 MIN_PART_CHARACTERS = 600
 """If fewer characters are left, the next block goes to the next page."""
+
+
+class _Writer(TypedDict):
+    """Who writes, as the requests take it."""
+
+    by: BlockEditor
+    assistant: str
 
 
 def core(access: McpAccess, arguments: schemas.ReadCoreArguments | schemas.CoreArguments) -> results.CoreResult:
@@ -73,22 +80,23 @@ def update_core(access: McpAccess, arguments: schemas.CoreArguments) -> results.
     if action in ("list", "history"):
         return core(access, arguments)
     memory_core, user, namespace = access.memory.core, access.user, access.namespace
+    writer: _Writer = {"by": "assistant", "assistant": access.assistant}
     label = _required(arguments.label, "label", action)
     if action == "append":
         text = _required(arguments.text, "text", action)
-        block = memory_core.append(label, text, by="assistant", user_id=user, namespace=namespace)
+        block = memory_core.append(label, text, **writer, user_id=user, namespace=namespace)
     elif action == "replace":
         old = _required(arguments.old, "old", action)
-        block = memory_core.replace(label, old, arguments.text, by="assistant", user_id=user, namespace=namespace)
+        block = memory_core.replace(label, old, arguments.text, **writer, user_id=user, namespace=namespace)
     elif action == "rewrite":
         block = memory_core.set(
-            label, arguments.text, revision=arguments.revision or None, by="assistant", user_id=user,
+            label, arguments.text, revision=arguments.revision or None, **writer, user_id=user,
             namespace=namespace,
         )  # fmt: skip
     else:
         if not arguments.revision:
             raise UsageError("The action revert needs revision.", hint="The action history gives the revisions.")
-        block = memory_core.revert(label, arguments.revision, by="assistant", user_id=user, namespace=namespace)
+        block = memory_core.revert(label, arguments.revision, **writer, user_id=user, namespace=namespace)
     return results.CoreResult(blocks=[_line(block)], done=f"{block.label} is now revision {block.revision}.")
 
 

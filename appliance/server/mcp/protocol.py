@@ -32,6 +32,7 @@ from mcp_types import (
 
 from appliance import __version__
 from appliance.errors import ApplianceError, NotFound, UsageError
+from appliance.server import hints
 from appliance.server.mcp import prompts, rendering, resources, schemas, tools
 from appliance.server.mcp.access import McpAccess
 
@@ -46,6 +47,12 @@ MemoryProvider = Callable[[], AbstractContextManager["Appliance"]]
 """Provides the memory for one call. May block, and raises what opening a memory raises."""
 
 T = TypeVar("T")
+
+
+def _client_name(context: McpRequestContext) -> str:
+    """The name that the client's program gives itself, "" without one."""
+    client: Any = context.session.client_params
+    return str(client.client_info.name) if client is not None else ""
 
 
 def build_server(
@@ -64,11 +71,11 @@ def build_server(
     """
 
     def bind(context: McpRequestContext, work: Callable[[McpAccess], T]) -> Callable[[], T]:
-        request_grant, name = grant(context), conversation(context)
+        request_grant, name, client = grant(context), conversation(context), _client_name(context)
 
         def call() -> T:
             with lease() as memory:
-                return work(McpAccess(memory, request_grant, name))
+                return work(McpAccess(memory, request_grant, name, client))
 
         return call
 
@@ -87,6 +94,7 @@ def build_server(
                     code=INVALID_PARAMS, message=f"There is no tool {params.name!r}. Use one of {', '.join(allowed)}."
                 )
             tool = allowed[params.name]
+            tools.require_reading(tool, params.arguments or {})
             arguments = schemas.parse_arguments(tool.arguments_type, params.arguments or {})
             result = await anyio.to_thread.run_sync(bind(context, lambda access: tool.handler(access, arguments)))
         except ApplianceError as error:
@@ -158,7 +166,7 @@ async def run_or_raise(what: str, work: Callable[[], T], data: Mapping[str, str]
 
 def error_text(error: ApplianceError) -> str:
     """An error's message and hint."""
-    return f"{error}\n{error.hint}" if error.hint else str(error)
+    return f"{error}\n{hints.over_mcp(error.hint)}" if error.hint else str(error)
 
 
 def bug_text(what: str, error: Exception) -> str:

@@ -11,6 +11,7 @@ import msgspec
 from appliance import __version__
 from appliance.context import render
 from appliance.errors import NotFound, UsageError
+from appliance.server import hints
 from appliance.server.mcp import pagination, rendering, results, schemas
 from appliance.server.mcp.pagination import NAME_CHARACTERS, TITLE_CHARACTERS, shorten
 
@@ -106,7 +107,7 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> results.Sea
         hits=lines[:count],
         found=hits.found,
         weaker=0 if hits.hits else hits.total,
-        notes=short_notes(hits.notes),
+        notes=short_notes([*hints.filter_notes(arguments.query), *hits.notes]),
         next=pagination.encode_cursor(digest, next_start) if is_cut or hits.more else "",
     )
 
@@ -234,7 +235,11 @@ def sessions(access: McpAccess, arguments: schemas.SessionsArguments) -> results
         )
         text = summaries[0].text if summaries else ""
         end = pagination.find_page_end(text, 0, pagination.PAGE_CHARACTERS - 1_000, render.escape)
-        more = f" … ({len(text) - end:,} more characters: 'appliance summaries' has all)" if end < len(text) else ""
+        more = (
+            f" … ({len(text) - end:,} more characters: the person reads all with 'appliance summaries')"
+            if end < len(text)
+            else ""
+        )
         return results.SessionsResult(sessions=[session_line(info)], summary=text[:end] + more)
     digest = pagination.query_digest(
         "sessions", arguments.title, *_time_range(arguments), arguments.source, arguments.tags
@@ -373,9 +378,9 @@ def status(access: McpAccess, arguments: schemas.StatusArguments) -> results.Sta
         }
         counted_scope = f"the latest {MAX_COUNTED_SESSIONS:,} sessions" if page.next else "what this access may see"
         # The details may name other people and files.
-        health = "ok" if health == "ok" else "busy, or in need of its owner: 'appliance status' says more"
+        health = "ok" if health == "ok" else "busy, or in need of the person, whom 'appliance status' tells more"
     return results.StatusResult(
-        health=shorten(health, MAX_NOTE_CHARACTERS),
+        health=shorten(hints.over_mcp(health), MAX_NOTE_CHARACTERS),
         user=access.user,
         namespace=access.namespace,
         read_only=access.grant.read_only,
@@ -390,7 +395,7 @@ def status(access: McpAccess, arguments: schemas.StatusArguments) -> results.Sta
 
 
 def short_notes(notes: Sequence[str]) -> list[str]:
-    return [shorten(note, MAX_NOTE_CHARACTERS) for note in notes[:MAX_NOTES]]
+    return [shorten(hints.over_mcp(note), MAX_NOTE_CHARACTERS) for note in notes[:MAX_NOTES]]
 
 
 def session_line(info: SessionInfo) -> results.SessionLine:

@@ -9,11 +9,20 @@ from appliance.context import render
 from appliance.server.mcp import results
 from appliance.types.search import WEAK_SCORE
 
+LEAST_SCORE = 0.01
+"""The least score that two digits show as it is."""
+
 
 def render_message_line(message: results.MessageLine) -> str:
     """A hit in an index."""
     similar = f" [{_plural(message.alike, 'similar message')}]" if message.alike else ""
-    return _render_line(message, f"{message.session} {message.title}".rstrip(), f"{message.score:.2f}") + similar
+    score = f"{message.score:.2f}" if message.score >= LEAST_SCORE else f"<{LEAST_SCORE}"
+    return _render_line(message, f"{message.session} {message.title}".rstrip(), score) + similar
+
+
+def render_sample_line(message: results.MessageLine) -> str:
+    """A message that would be erased."""
+    return _render_line(message, f"{message.session} {message.title}".rstrip())
 
 
 def _render_line(message: results.MessageLine, location: str = "", score: str = "") -> str:
@@ -288,7 +297,7 @@ def render_forget(result: results.ForgetResult) -> str:
         return _join(
             [
                 f"Preview: nothing has been erased. This would erase for good: {selection}.",
-                *map(render_message_line, result.sample),
+                *map(render_sample_line, result.sample),
                 "…" if result.messages > len(result.sample) else "",
                 *result.blocks,
                 echoes_text,

@@ -6,7 +6,9 @@ the list of tools with each conversation, so that schemas leave out what it does
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -303,7 +305,7 @@ def schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def parse_arguments(kind: type[A], arguments: Mapping[str, Any]) -> A:
-    """Arguments, read leniently: null means absent, a single id is a list of one, "10" is a number.
+    """Arguments, read leniently: null means absent, a single value is a list of one, "10" is a number.
 
     Raises:
         UsageError: An argument is missing, unknown, of the wrong type or out of bounds.
@@ -311,16 +313,83 @@ def parse_arguments(kind: type[A], arguments: Mapping[str, Any]) -> A:
     fields = {field.name: field for field in msgspec.structs.fields(kind)}
     values = {name: value for name, value in arguments.items() if value is not None}
     if isinstance(values.get("ids"), str):
-        values["ids"] = values["ids"].replace(",", " ").split()
+        values["ids"] = values["ids"].strip("[] ").replace('"', " ").replace(",", " ").split()
     unknown = sorted(values.keys() - fields.keys())
     if unknown:
         names = ", ".join(fields) or "none"
         raise UsageError(f"There is no argument {', '.join(map(repr, unknown))}.", hint=f"The arguments are {names}.")
+    properties = _properties(kind)
+    for name, value in values.items():
+        if isinstance(value, str) and properties[name].get("type") == "array":
+            values[name] = _as_list(value)
     try:
         return convert(values, kind, strict=False)
     except msgspec.ValidationError as error:
-        problem, _, where = str(error).replace("Object missing required field", "Missing argument").partition(" - at ")
-        name = where.strip("`").removeprefix("$.")
-        raise UsageError(
-            f"Invalid argument {name}: {problem}." if name else f"{problem}.", hint="See the tool's input schema."
-        ) from error
+        raise _argument_error(str(error), values, properties) from error
+
+
+@cache
+def _properties(kind: type[ToolArguments]) -> Mapping[str, Any]:
+    """The JSON schemas of the arguments, by name."""
+    properties: dict[str, Any] = msgspec.json.schema(kind)["$defs"][kind.__name__]["properties"]
+    return properties
+
+
+def choices(kind: type[ToolArguments], name: str) -> list[str]:
+    """The values that an argument may have; none if any."""
+    values: list[str] = _properties(kind).get(name, {}).get("enum", [])
+    return values
+
+
+def _as_list(text: str) -> object:
+    """A list that a model sent as its JSON, or a single value in place of a list."""
+    try:
+        found = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        found = text
+    return found if isinstance(found, list) else [text]
+
+
+_TYPE_NAMES = {
+    "int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "array": "a list",
+    "object": "an object",
+}  # fmt: skip
+_BOUND = re.compile(r"Expected `(?P<type>\w+)`(?P<length> of length)? (?P<sign>[<>]=) (?P<bound>[\d.]+)$")
+_WRONG_TYPE = re.compile(r"Expected `(\w+)`, got `(\w+)`$")
+
+
+def _argument_error(problem: str, values: Mapping[str, Any], properties: Mapping[str, Any]) -> UsageError:
+    """What msgspec says of an argument, in words that name what it takes."""
+    problem, _, where = problem.partition(" - at ")
+    place = where.strip("`").removeprefix("$.")
+    if not place:
+        missing = problem.removeprefix("Object missing required field ").strip("`")
+        return UsageError(
+            f"The argument {missing} is missing.", hint=_description(missing, properties.get(missing, {}))
+        )
+    name, _, number = place.rstrip("]").partition("[")
+    allowed, value = properties[name], values[name]
+    hint = _description(name, allowed)
+    if number.isdecimal():
+        allowed, value = allowed.get("items", {}), value[int(number)]
+    if "enum" in allowed:
+        names = ", ".join(one for one in allowed["enum"] if one)
+        return UsageError(
+            f"Invalid argument {place}: {value!r:.60} is not one of its values.", hint=f"Use one of {names}."
+        )
+    if "regex" in problem:
+        problem = f"{value!r:.60} has another form"
+    elif bound := _BOUND.match(problem):
+        unit = "" if not bound["length"] else " items" if bound["type"] == "array" else " characters"
+        at_most = bound["sign"] == "<="
+        problem = f"it takes at {'most' if at_most else 'least'} {float(bound['bound']):,g}{unit}"
+        if bound["length"] and not at_most and bound["bound"] == "1":
+            problem = "it is empty"
+    elif wrong := _WRONG_TYPE.match(problem):
+        problem = f"it takes {_TYPE_NAMES.get(wrong[1], wrong[1])}, not {_TYPE_NAMES.get(wrong[2], wrong[2])}"
+    return UsageError(f"Invalid argument {place}: {problem}.", hint=hint)
+
+
+def _description(name: str, allowed: Mapping[str, Any]) -> str:
+    about = allowed.get("description")
+    return f"{name}: {about}" if about else "See the tool's input schema."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp_types import Tool, ToolAnnotations
 
+from appliance.errors import UsageError
 from appliance.server.mcp import core_tools, overviews, read_tools, results, schemas, timeline, write_tools
 
 if TYPE_CHECKING:
@@ -262,3 +263,20 @@ def allowed(grant: Grant) -> dict[str, ToolSpec]:
         return TOOLS
     variants = (tool.read_only_variant if tool.writes else tool for tool in TOOLS.values())
     return {tool.name: tool for tool in variants if tool is not None}
+
+
+def require_reading(tool: ToolSpec, arguments: Mapping[str, Any]) -> None:
+    """Check that the variant of a tool for read-only access is not asked to write.
+
+    Raises:
+        UsageError: It is.
+    """
+    action = arguments.get("action")
+    if tool is TOOLS[tool.name] or not isinstance(action, str):
+        return
+    offered = schemas.choices(tool.arguments_type, "action")
+    if action not in offered and action in schemas.choices(TOOLS[tool.name].arguments_type, "action"):
+        raise UsageError(
+            f"{tool.name} with the action {action} writes, but this access is read-only.",
+            hint=f"Use one of {', '.join(offered)}.",
+        )

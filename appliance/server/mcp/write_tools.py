@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from appliance.errors import NotFound, UsageError
+from appliance.server import hints
 from appliance.server.mcp import pagination, rendering, results, schemas
 from appliance.server.mcp.read_tools import fact_line, facts, message_line, people, person_line
 from appliance.timestamps import iso_from_microseconds, now
@@ -175,7 +176,7 @@ def forget(access: McpAccess, arguments: schemas.ForgetArguments) -> results.For
         files=len(preview.files),
         blocks=[f"{block.id}: {' '.join(block.texts)}" for block in preview.blocks],
         echoes=0 if arguments.with_echoes else len(preview.echoes),
-        notes=list(preview.notes),
+        notes=[hints.over_mcp(note) for note in preview.notes],
     )
     if not arguments.confirm:
         return msgspec.structs.replace(counts, sample=_preview_sample(access, preview), confirm=code)
@@ -206,7 +207,7 @@ def _preview(access: McpAccess, arguments: schemas.ForgetArguments) -> ErasurePr
     if not (arguments.ids or arguments.query.strip() or arguments.source):
         raise UsageError(
             "Nothing is selected to forget.",
-            hint="Give ids, words (query) or a source; 'appliance forget --everything' erases a whole memory.",
+            hint="Give ids, words (query) or a source. All is erased by the person: 'appliance forget --everything'.",
         )
     ids = list(dict.fromkeys(arguments.ids))
     for id in ids:
@@ -221,7 +222,10 @@ def _preview(access: McpAccess, arguments: schemas.ForgetArguments) -> ErasurePr
     # A session's external id can look like a message's id.
     named = {*ids, *(echo.id for echo in preview.echoes)} if arguments.with_echoes else set(ids)
     if ids and all(id[0] == "m" for id in ids) and not {f"m{key}" for key in preview.messages} <= named:
-        raise UsageError("The ids select more than these messages.", hint="Erase them with 'appliance forget'.")
+        raise UsageError(
+            "The ids select more than these messages.",
+            hint="Name other ids, or let the person erase them with 'appliance forget'.",
+        )
     if preview.is_empty:
         raise NotFound("Nothing matches.", hint="memory_search shows what is stored; query matches exact words.")
     return preview
@@ -247,4 +251,4 @@ def _preview_sample(access: McpAccess, preview: ErasurePreview) -> list[results.
         except NotFound:
             continue
         lines.append(message_line(message))
-    return lines[: pagination.count_fitting(lines, rendering.render_message_line)]
+    return lines[: pagination.count_fitting(lines, rendering.render_sample_line)]

@@ -11,11 +11,19 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from appliance.errors import ApplianceError, EndpointError, NotFound, UsageError
+from appliance.server import hints
 from appliance.server.http.problems import MEDIA_TYPE, BodyTooLarge
 from appliance.server.openai_proxy import upstream
 
 PATHS = ("/v1/chat/", "/v1/models", "/v1/completions", "/v1/embeddings", "/v1/responses")
 """The beginnings of the paths that are OpenAI's."""
+
+UNSERVED_PATHS = (
+    "/v1/assistants", "/v1/audio/", "/v1/batches", "/v1/files", "/v1/fine_tuning/", "/v1/images/", "/v1/moderations",
+    "/v1/threads", "/v1/vector_stores", "/chat/completions", "/completions", "/embeddings", "/models", "/responses",
+)  # fmt: skip
+"""The beginnings of the other paths that OpenAI's clients ask for, and of its paths without "/v1". The clients show
+only what is in OpenAI's shape."""
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -51,7 +59,8 @@ _CODES: Mapping[int, str] = {
 def response(error: ApplianceError, headers: Mapping[str, str] | None = None) -> Response:
     """The answer to an error of a handler."""
     status, code = next((status, code) for kind, status, code in STATUSES if isinstance(error, kind))
-    return _response(f"{error} {error.hint}" if error.hint else str(error), status, code, headers)
+    message = f"{error} {hints.over_http(error.hint)}" if error.hint else str(error)
+    return _response(message, status, code, headers)
 
 
 def _response(message: str, status: int, code: str, headers: Mapping[str, str] | None = None) -> Response:
@@ -67,7 +76,7 @@ class OpenAIErrorMiddleware:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not scope["path"].startswith(PATHS):
+        if scope["type"] != "http" or not scope["path"].startswith(PATHS + UNSERVED_PATHS):
             await self._app(scope, receive, send)
             return
         begun: Message | None = None

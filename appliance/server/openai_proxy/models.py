@@ -85,6 +85,12 @@ class _ModelList(msgspec.Struct):
 
 
 _TEXT = {"type": "string", "minLength": 1}
+_TOKENS = {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": 100_255}, "minItems": 1}
+"""The tokens of a text in cl100k_base, the encoding of models that are not known."""
+
+
+def _list_of(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": 1, "maxItems": MAX_INPUTS}
 
 
 @router.post(
@@ -93,7 +99,7 @@ _TEXT = {"type": "string", "minLength": 1}
     responses=openapi.EMBEDDINGS_RESPONSES,
     openapi_extra=openapi.plain_extra(
         {
-            "input": {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1, "maxItems": MAX_INPUTS}]},
+            "input": {"anyOf": [_TEXT, _TOKENS, *(_list_of(one) for one in (_TEXT, _TOKENS))]},
             "model": {"type": "string"},
             "encoding_format": {"type": "string", "enum": ["float", "base64"]},
             "input_type": {"type": "string", "enum": ["passage", "query"]},
@@ -126,6 +132,8 @@ def _read(body: bytes) -> EmbeddingsRequest:
         raise UsageError(f"The request is not one for embeddings{reason}.", hint=_EXAMPLE) from None
     if asked.input in ("", []):
         raise UsageError("The input is empty.", hint=_EXAMPLE)
+    if isinstance(asked.input, list) and "" in asked.input:
+        raise UsageError(f"Text {asked.input.index('') + 1:,} of the input is empty.", hint=_EXAMPLE)
     if not (isinstance(asked.input, str) or _is_tokens(asked.input) or _is_list_of_texts(asked.input)):
         raise UsageError("The input must be a text, or a list of texts.", hint=_EXAMPLE)
     if not _is_tokens(asked.input) and not isinstance(asked.input, str) and len(asked.input) > MAX_INPUTS:
@@ -137,7 +145,12 @@ _EXAMPLE = 'Send {"input": ["…"]}.'
 
 
 def _is_tokens(given: object) -> bool:
-    return isinstance(given, list) and bool(given) and all(type(one) is int and one >= 0 for one in given)
+    """Whether it is a list of numbers of tokens; JSON may write 7 as 7.0."""
+    return isinstance(given, list) and bool(given) and all(_is_token(one) for one in given)
+
+
+def _is_token(given: object) -> bool:
+    return type(given) in (int, float) and given >= 0 and given == given // 1  # type: ignore[operator]
 
 
 def _is_list_of_texts(given: object) -> bool:
@@ -176,4 +189,4 @@ def _embed(engine: Engine, asked: EmbeddingsRequest) -> dict[str, Any]:
 def _texts(asked: EmbeddingsRequest) -> list[str]:
     """The texts of an input; tokens are decoded as those of the model that the request names."""
     given = [asked.input] if isinstance(asked.input, str) or _is_tokens(asked.input) else asked.input
-    return [one if isinstance(one, str) else text_vectors.decode_tokens(asked.model, one) for one in given]
+    return [one if isinstance(one, str) else text_vectors.decode_tokens(asked.model, [*map(int, one)]) for one in given]

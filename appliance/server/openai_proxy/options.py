@@ -25,6 +25,10 @@ MAX_USER_CHARACTERS = 200
 TEMPORARY_PREFIX = "local:"
 """How the ids of Open WebUI's temporary chats begin, which it does not keep itself."""
 
+_PLACEHOLDER = re.compile(r"\{\{.*\}\}|\$\{.*\}")
+"""What a front end was to replace ("{{LIBRECHAT_USER_ID}}"), and sends as it stands if it doesn't know the value. All
+who send it would share one memory, or one conversation."""
+
 _SESSION_ID = re.compile(r"s\d+")
 
 
@@ -67,7 +71,7 @@ def read(headers: Mapping[str, str], grant: Grant, settings: ProxySettings, shap
     if not (budget_text.isascii() and budget_text.isdigit() and len(budget_text) <= MAX_BUDGET_DIGITS):
         raise UsageError(f"X-Memory-Budget must be a number of tokens, not {budget_text!r}.")
     tokens = int(budget_text)
-    task = tasks.recognise(shape, tasks.task_header([headers.get(name, "") for name in settings.task_headers]))
+    task = tasks.recognise(shape, tasks.task_header([_value(headers, name) for name in settings.task_headers]))
     if task is not None or mode == "off":
         owner = ConversationOwner(grant.user_id, grant.namespace or "")
         return MemoryOptions(owner, reads=False, writes=False, name=None, budget=0, task=task)
@@ -76,9 +80,9 @@ def read(headers: Mapping[str, str], grant: Grant, settings: ProxySettings, shap
         owner=owner,
         reads=mode in ("on", "read") and tokens > 0,
         writes=mode in ("on", "write") and not grant.read_only,
-        name=headers.get("X-Memory-Session", "").strip() or None,
+        name=_value(headers, "X-Memory-Session") or None,
         budget=tokens,
-        notes=notes,
+        notes=(*notes, *_placeholder_notes(headers, ("X-Memory-Session", *settings.session_headers))),
     )
     return options if options.name is not None else _with_session_of_front_end(options, headers, settings)
 
@@ -99,8 +103,9 @@ def _owner(
         notes = (ignored,) if is_other else (unused,) if named and grant.is_owner else ()
         return ConversationOwner(grant.user_id, grant.namespace or ""), notes
     if not named:
+        unfilled = " ".join(_placeholder_notes(headers, settings.user_headers))
         raise UsageError(
-            f"The request names no user, which the token '{grant.name}' needs.",
+            f"The request names no user, which the token '{grant.name}' needs. {unfilled}".rstrip(),
             hint=f"Send it in {' or '.join(settings.user_headers) or 'a header of proxy.user_headers'}; Open WebUI does"
             " so with ENABLE_FORWARD_USER_INFO_HEADERS=true.",
         )
@@ -121,4 +126,15 @@ def _with_session_of_front_end(
 
 
 def _first(headers: Mapping[str, str], names: Sequence[str]) -> str:
-    return next((value for name in names if (value := headers.get(name, "").strip())), "")
+    return next((value for name in names if (value := _value(headers, name))), "")
+
+
+def _value(headers: Mapping[str, str], name: str) -> str:
+    """The value of a header; "" if it lacks, or is a placeholder that the front end did not fill in."""
+    value = headers.get(name, "").strip()
+    return "" if _PLACEHOLDER.search(value) else value
+
+
+def _placeholder_notes(headers: Mapping[str, str], names: Sequence[str]) -> list[str]:
+    unfilled = [name for name in names if _PLACEHOLDER.search(headers.get(name, ""))]
+    return [f"{name} has a placeholder that the front end did not fill in, and was ignored." for name in unfilled]

@@ -138,6 +138,7 @@ async def complete_text(request: Request) -> Response:
     service: Service = request.app.state.service
     try:
         body = await read_body(request, service.settings.body)
+        turns.require_object(body)
         response = await configured_upstream(service).post("/completions", body)
         if response.is_stream:
             return PassThroughStream(response, None, response.headers, turns.StreamAssembler(0))

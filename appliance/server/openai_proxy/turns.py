@@ -97,6 +97,19 @@ def with_text_before(message: msgspec.Raw, text: str, part: str = "text") -> msg
     return raw({**fields, "content": added})
 
 
+def require_object(body: bytes) -> None:
+    """
+    Raises:
+        UsageError: The body is not an object in JSON.
+    """
+    try:
+        msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(
+            f"The request is not an object in JSON ({type(error).__name__}).", hint='Send {"model": …, "prompt": …}.'
+        ) from None
+
+
 def read(body: bytes) -> ChatRequest:
     """
     Raises:

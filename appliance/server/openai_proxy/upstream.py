@@ -28,6 +28,9 @@ DROPPED_HEADERS = frozenset(
 RESERVED_HEADER_PREFIXES = ("access-control-", "x-memory", "proxy-", "strict-transport-security", "alt-svc")
 """Prefixes of headers that only the proxy may set: many local models allow every web page to read their answers."""
 
+RENAMED_HEADERS = {"x-request-id": "x-upstream-request-id"}
+"""Headers that the answers of this server have too. Clients join two of a name to one value that names nothing."""
+
 
 class UpstreamNotConfigured(EndpointError):
     """No endpoint is configured."""
@@ -56,7 +59,7 @@ class UpstreamStream:
         self._timeout = timeout
         self.status = response.status_code
         self.headers: dict[str, str] = {
-            name: value
+            RENAMED_HEADERS.get(name.lower(), name): value
             for name, value in response.headers.items()
             if name.lower() not in DROPPED_HEADERS and not name.lower().startswith(RESERVED_HEADER_PREFIXES)
         }

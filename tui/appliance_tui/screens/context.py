@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from textual import on
 from textual.app import ComposeResult
@@ -18,10 +18,9 @@ from textual.widgets import Input, Static
 
 from appliance_tui.budget_shares import PRESETS, SHARE_STEP, Shares, adjust_share, next_budget, preset_shares
 from appliance_tui.context_changes import ContextChange, compare_contexts
+from appliance_tui.feedback import ask_worth
 from appliance_tui.frame import FrameScreen
-from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.screens.session_picker import SessionChoice
-from appliance_tui.undo import give_feedback
 from appliance_tui.widgets.display_text import one_line, pluralize
 from appliance_tui.widgets.layers import (
     NO_CHANGE,
@@ -43,7 +42,7 @@ from appliance_tui.workers import MemoryChanged, SerialWorker, begin, show_error
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import Context, FeedbackKind, Message
+    from appliance.types import Context, Message
 
 TYPING_PAUSE_SECONDS = 0.05
 """Seconds without a key before the context is built."""
@@ -62,14 +61,6 @@ MAX_EXAMPLE_CHARACTERS = 48
 
 MAX_EXAMPLE_SESSIONS = 20
 """The latest conversations in which a title is looked for."""
-
-FEEDBACK_OPTIONS = (
-    PickerOption("helpful", "it helps to answer"),
-    PickerOption("used", "an answer rests on it"),
-    PickerOption("wrong", "it is not true"),
-    PickerOption("outdated", "it is no longer true"),
-)
-"""What a memory can be worth."""
 
 LAYER_MEANINGS = {
     "profile": "what the memory knows about you",
@@ -285,6 +276,8 @@ class ContextScreen(FrameScreen):
                 return isinstance(self._rows.chosen, (LayerHead, LayerEntry))
             case "context.open":
                 return isinstance(self._rows.chosen, (LayerEntry, DroppedEntry))
+            case "context.feedback":
+                return isinstance(self._rows.chosen, LayerEntry) and self._rows.chosen.layer == "retrieved"
             case "context.reset":
                 return dict(self.options.shares) != dict(PRESETS[self.options.preset])
             case "context.copy":
@@ -347,20 +340,12 @@ class ContextScreen(FrameScreen):
         """Say what the selected memory was worth: contexts then prefer it, or give it less room."""
         match self._rows.chosen:
             case LayerEntry("retrieved", item):
-                self.app.push_screen(
-                    PickerScreen("What is this memory worth?", FEEDBACK_OPTIONS),
-                    partial(self._take_feedback, item.message_id),
-                )
+                begin(self, partial(self._ask_worth, item.message_id), "feedback", exclusive=True)
             case _:
                 self.notify("Select one of the retrieved memories first.", timeout=3)
 
-    def _take_feedback(self, id: str, chosen: PickerOption | None) -> None:
-        if chosen is not None:
-            begin(self, partial(self._give_feedback, id, cast("FeedbackKind", chosen.name)), "feedback")
-
-    async def _give_feedback(self, id: str, kind: FeedbackKind) -> None:
-        with self.appliance.report_errors():
-            await self.appliance.make_change(partial(give_feedback, id=id, kind=kind))
+    async def _ask_worth(self, id: str) -> None:
+        if await ask_worth(self.appliance, [id]):
             self._schedule_build()
 
     def action_copy(self) -> None:
@@ -371,14 +356,16 @@ class ContextScreen(FrameScreen):
 
     @on(RowList.Opened, "#layers")
     def action_open(self) -> None:
-        """Open the selected message in its conversation; for a fact or a summary, its latest source. A reason unfolds
-        to what was left out for it, or folds."""
+        """Open the selected message in its conversation; for a fact or a summary, its latest source; a block of core
+        memory on the Memory screen. A reason unfolds to what was left out for it, or folds."""
         match self._rows.chosen:
             case DroppedGroup(reason):
                 self._open_reasons ^= {reason}
                 self._show_rows()
             case RemovedEntry(removed):
                 self._schedule_open([removed.item.message_id])
+            case LayerEntry("core", item):
+                self.app.call_later(self.appliance.show_block, item.message_id.partition(":")[2])
             case LayerEntry(_, item):
                 self._schedule_open([item.message_id, *map(str, list(item.why.get("messages", ()))[::-1])])
             case DroppedEntry(dropped):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -20,15 +19,14 @@ from textual.widgets import Input, Static
 from appliance.errors import NotFound
 from appliance_tui.attached_files import open_attachment
 from appliance_tui.branches import choose_branch
-from appliance_tui.conversation_search import ConversationSearch, batches, query_search, typed_search
+from appliance_tui.conversation_search import query_search, typed_search
 from appliance_tui.destinations import first_day_since
+from appliance_tui.screens.matches_screen import MatchesScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
-from appliance_tui.selecting import SelectingScreen
 from appliance_tui.undo import message_pins, toggle_pins
 from appliance_tui.widgets.conversation_layout import ConversationLayout, build_layout, empty_layout
 from appliance_tui.widgets.display_text import day, one_line, pluralize
 from appliance_tui.widgets.hit_preview import found_passage
-from appliance_tui.widgets.match_highlights import words_pattern
 from appliance_tui.widgets.prompt_line import QuestionLine
 from appliance_tui.widgets.selectable_transcript import SelectableTranscript
 from appliance_tui.widgets.summary_panel import SummaryPanel, message_links
@@ -45,10 +43,13 @@ REFRESH_INTERVAL_SECONDS = 1.0
 
 GONE_NOTICE = "This conversation no longer exists."
 
+FOR_A_MESSAGE = ("pin", "copy", "forget", "attachments", "feedback")
+"""Actions that need a message."""
+
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 
 
-class ConversationScreen(SelectingScreen):
+class ConversationScreen(MatchesScreen):
     """One conversation."""
 
     CSS_PATH = "conversation.tcss"
@@ -70,14 +71,10 @@ class ConversationScreen(SelectingScreen):
         """``results`` are those of the search whose hit is read; ``results.position`` is that hit."""
         super().__init__()
         self._results = results
-        self._search_in: ConversationSearch | None = None
-        self._matching_words: dict[str, str] = {}
         self.session_id = session_id
         self._target_message_id = message_id
         self._target_day = day
         self.info: SessionInfo | None = None
-        self.hits: list[int] = []
-        self._is_searching = False
         self._refresh_pending = False
         self._is_shown = False
         self._is_gone = False
@@ -99,14 +96,6 @@ class ConversationScreen(SelectingScreen):
         self.watch(self.app, "name_keys", self._show_people)
         self.watch(self.app, "user", self._leave_other_user, init=False)
         begin(self, self._load, "open")
-
-    @property
-    def transcript(self) -> SelectableTranscript:
-        return self.query_one(SelectableTranscript)
-
-    @property
-    def selectable(self) -> SelectableTranscript:
-        return self.transcript
 
     def _show_people(self, name_keys: Mapping[str, str]) -> None:
         self.transcript.name_keys, self.transcript.person_names = name_keys, self.appliance.person_names
@@ -250,7 +239,9 @@ class ConversationScreen(SelectingScreen):
             return self.query_one(SummaryPanel).summary is not None
         if action == "fold":
             return self.transcript.is_long
-        return action not in ("pin", "copy", "forget", "attachments") or self.transcript.marked_id is not None
+        return (
+            action not in ("pin", "copy", "forget", "attachments", "feedback") or self.transcript.marked_id is not None
+        )
 
     @on(TranscriptView.Moved)
     def _show_position(self) -> None:
@@ -274,15 +265,6 @@ class ConversationScreen(SelectingScreen):
     def show_selection(self) -> None:
         self._show_position()
 
-    def _match_text(self, search: ConversationSearch, mark: int) -> str:
-        words = search.label
-        if not self.hits:
-            return f"{words}: {'searching …' if self._is_searching else 'no matches'}"
-        index = bisect_left(self.hits, mark)
-        is_on_match = index < len(self.hits) and self.hits[index] == mark
-        position = f"{index + 1} of {len(self.hits):,}" if is_on_match else f"in {pluralize(len(self.hits), 'message')}"
-        return f"{words} {position}{', searching …' if self._is_searching else ''}  n N"
-
     @on(TranscriptView.LoadFailed)
     def _show_error(self, event: TranscriptView.LoadFailed) -> None:
         self._show_note(event.text)
@@ -292,9 +274,7 @@ class ConversationScreen(SelectingScreen):
         if self._search_in is None or not self._search_in.is_typed:
             self.dismiss()
             return
-        self.workers.cancel_group(self, "find")
-        self._search_in, self.transcript.search_pattern, self._is_searching = None, None, False
-        self._set_matches([])
+        self._end_search()
         self._search_query()
         self._show_position()
 
@@ -378,64 +358,6 @@ class ConversationScreen(SelectingScreen):
                 if (line := self.query_one(QuestionLine)).about == "date":
                     line.finish()
                 self.transcript.jump(index)
-
-    def _begin_search(self, search: ConversationSearch, *, goes_to_first: bool = False) -> None:
-        """Look for something in the conversation; ``goes_to_first`` shows the first match as soon as it is found."""
-        self._search_in = search
-        self._matching_words = {}
-        self.transcript.search_pattern = search.pattern
-        self._set_matches([])
-        begin(self, partial(self._search, goes_to_first), "find", exclusive=True)
-
-    def _set_matches(self, indices: list[int]) -> None:
-        self.hits = self.transcript.match_indices = indices
-        self.transcript.refresh()
-
-    def _add_matches(self, indices: Iterable[int], words: Iterable[str]) -> None:
-        """Add messages that match, and words to mark."""
-        for index in indices:
-            place = bisect_left(self.hits, index)
-            if place == len(self.hits) or self.hits[place] != index:
-                self.hits.insert(place, index)
-        new = {word.casefold(): word for word in words if word.casefold() not in self._matching_words}
-        if new:
-            self._matching_words |= new
-            self.transcript.search_pattern = words_pattern(self._matching_words.values())
-        self.transcript.refresh()
-
-    async def _search(self, goes_to_first: bool) -> None:
-        """Search the conversation from the selected message to the end, then from the start."""
-        transcript = self.transcript
-        layout, search, mark = transcript.conversation_layout, self._search_in, transcript.mark
-        if layout is None or search is None:
-            return
-        self._is_searching = True
-        ids = layout.outline.ids
-        try:
-            with show_errors(self._show_note):
-                for searched in batches(len(ids), mark):
-                    batch = await self.appliance.memory_worker.run_query(search.query(ids[searched]))
-                    if transcript.conversation_layout is not layout:  # the conversation has changed
-                        return
-                    first = not self.hits
-                    self._add_matches((layout.index_by_id[id] for id in batch.ids), batch.words)
-                    if first and batch.ids and goes_to_first:
-                        transcript.seek(layout.index_by_id[batch.ids[0]])
-                    self._show_position()
-        finally:
-            self._is_searching = False
-        self._show_position()
-
-    def action_found(self, by: int) -> None:
-        """Go to the next match (``by`` 1) or the previous one (-1), wrapping at the ends."""
-        if self._search_in is None:
-            self.action_find()
-        elif self.hits:
-            mark = self.transcript.mark
-            index = bisect_left(self.hits, mark + 1) if by > 0 else bisect_left(self.hits, mark) - 1
-            self.transcript.seek(self.hits[index % len(self.hits)])
-        elif not self._is_searching:
-            self._begin_search(self._search_in, goes_to_first=True)
 
     def action_summary(self) -> None:
         if self._require_summary() is not None:

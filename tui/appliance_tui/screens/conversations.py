@@ -284,9 +284,8 @@ class ConversationsScreen(SelectingScreen):
             key = (info.id, info.messages, info.last_at, info.title, info.pinned)
             if key not in self._previews:
                 await asyncio.sleep(PREVIEW_DELAY_SECONDS)
-                self._previews[key] = await self.appliance.memory_worker.run_query(
-                    lambda memory: load_preview(memory, info, self.appliance)
-                )
+                app = self.appliance  # the thread may run when the screen is gone
+                self._previews[key] = await app.memory_worker.run_query(lambda memory: load_preview(memory, info, app))
                 while len(self._previews) > MAX_CACHED_PREVIEWS:
                     self._previews.popitem(last=False)
             self._show_preview(self._previews[key])

@@ -1,4 +1,4 @@
-"""Why a message matched or did not: each part of its score as a bar, and the result of each leg."""
+"""Why a message matched or did not, in plain words: each part of its score as a bar, and in which ways it was found."""
 
 from __future__ import annotations
 
@@ -62,36 +62,36 @@ def _score_lines(why: Mapping[str, Any], score: float | None) -> Iterator[Conten
     legs: Mapping[str, Mapping[str, Any]] = why.get("legs", {})
     largest = max((abs(part) for part in parts.values()), default=0.0)
     if score is not None:
-        yield Content.styled(f"score {score:.2f} of 1", "bold")
+        yield Content.styled(f"{score:.2f} of 1: how likely it is what you search for", "bold")
         yield Content("")
-    yield Content.styled("what orders the hits", "bold")
+    yield Content.styled("What gives it its place", "bold")
     for name, part in sorted(parts.items(), key=lambda item: -item[1]):
         colour = "$accent" if part > 0 else "$error"
-        yield Content.assemble((render_bar(abs(part) / largest, BAR_WIDTH), colour), f" {part:>6.2f}  ", *_named(name))
-    yield Content.assemble(" " * BAR_WIDTH, (f" {sum(why.get('score', {}).values()):>6.2f}  total", "bold"))
+        yield Content.assemble((render_bar(abs(part) / largest, BAR_WIDTH), colour), f" {part:>6.2f}  {_label(name)}")
+    total = sum(why.get("score", {}).values())
+    yield Content.assemble(" " * BAR_WIDTH, (f" {total:>6.2f}  together, by which the hits are ordered", "bold"))
     if legs:
         yield Content("")
-        yield Content.styled("legs", "bold")
+        yield Content.styled("How it was found", "bold")
     for name, leg in legs.items():
-        yield Content.assemble(*_named(name), f": {_leg_text(name, leg)}")
+        yield Content(f"by {_label(name)}: {_leg_text(name, leg)}")
     if variants := why.get("variants"):
         yield Content("")
         yield Content(f"{pluralize(len(variants), 'similar message')}: {', '.join(variants)}")
 
 
-def _named(name: str) -> tuple[tuple[str, str], tuple[str, str]]:
-    """A feature or a leg by its label, with its name in the settings."""
+def _label(name: str) -> str:
+    """What a part of a score or a way to find a message is called."""
     from appliance.types.labels import FEATURE_LABELS
 
-    return (FEATURE_LABELS.get(name, name), "bold"), (f" ({name})", "$foreground-muted")
+    return FEATURE_LABELS.get(name, name)
 
 
 def _leg_text(name: str, leg: Mapping[str, Any]) -> str:
-    from appliance.types.labels import RAW_SCORE_LABELS
-
+    """The place among what was found in one way; only the score for the meaning has a scale that a person knows."""
     rank, score = leg.get("rank"), leg.get("score")
-    rank_text = f"rank {rank}" if rank is not None else "scored, not a candidate"
-    return rank_text if score is None else f"{RAW_SCORE_LABELS.get(name, 'score')} {score:.2f}, {rank_text}"
+    place = f"number {rank}" if rank is not None else "not among the best"
+    return f"{place}, {score:.2f} of 1" if name == "dense" and score is not None else place
 
 
 async def explain_hit(app: ApplianceApp, hit: Hit, results: SearchResults, run_query: RunQuery[Any]) -> None:

@@ -71,6 +71,7 @@ class ExportScreen(ListScreen[None], ModalScreen[None]):
 
     CSS_PATH = "export.tcss"
     PLACE: ClassVar[str] = "export"
+    SUBMITS = "export.save"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("export")]
 
     def __init__(self, ids: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Checkbox, Input, ProgressBar, Static
 
 from appliance.errors import ApplianceError
-from appliance_tui.actions import bindings
+from appliance_tui.actions import Action, bindings
 from appliance_tui.erasure import (
     ErasureRequest,
     ErasureSummary,
@@ -169,6 +169,8 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             if isinstance(event, Input.Changed):
                 self._chosen_echoes.clear()  # what repeats something else is something else
             self._schedule_preview()
+        else:
+            self.refresh_bindings()
 
     def _schedule_preview(self) -> None:
         """Preview the request. Nothing can be erased before the preview is shown."""
@@ -226,6 +228,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
         keys = f"enter, then {summary.count} and enter," if is_elsewhere else f"{summary.count} and enter"
         prompt = f"{mismatch}{'Press' if is_elsewhere else 'Type'} {keys} to erase {summary.count_label}:"
         self.query_one("#forget-prompt", Static).update(prompt)
+        self.refresh_bindings()
 
     @on(DescendantFocus)
     def _focus_moved(self) -> None:
@@ -392,7 +395,17 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
     @property
     def submits(self) -> str:
         """As ``ListScreen``."""
-        return "forget.save" if self.query_one(QuestionLine).has_focus else self.SUBMITS
+        if self.query_one(QuestionLine).has_focus:
+            return "forget.save"
+        return "forget.erase" if self._summary is not None and self._stage == "naming" else ""
+
+    def label(self, action: Action) -> str:
+        """As ``ListScreen``; with the number in its line, enter erases."""
+        summary, line = self._summary, self.query_one("#forget-count", Input)
+        is_complete = (
+            summary is not None and line.has_focus and line.value.strip().replace(",", "") == str(summary.count)
+        )
+        return "Erase" if action.id == "forget.erase" and is_complete else super().label(action)
 
     @on(QuestionLine.Cancelled)
     def _show_user(self) -> None:

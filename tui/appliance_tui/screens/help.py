@@ -8,13 +8,14 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from appliance_tui.actions import ACTIONS, PLACES, Action, display_keys
+from appliance_tui.actions import ACTIONS, PLACES, Action, bindings, display_keys
+from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
 
 NAME_COLUMN, TEXT_COLUMN = 15, 31
@@ -30,8 +31,9 @@ class HelpScreen(ListScreen[None], ModalScreen[None]):
     """All keys and what they do. ``place`` is where the person comes from; its keys are shown first."""
 
     CSS_PATH = "help.tcss"
+    PLACE: ClassVar[str] = "help"
     MAIN_LIST = "#help-text"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("help")]
 
     def __init__(self, place: str) -> None:
         super().__init__()
@@ -44,6 +46,7 @@ class HelpScreen(ListScreen[None], ModalScreen[None]):
                 for place, name in PLACES.items():
                     yield Static(name, classes="help-place", id=f"help-{place}")
                     yield Static("", classes="help-keys", id=f"help-keys-{place}")
+        yield KeyFooter()
 
     def on_resize(self) -> None:
         """Break the lines for the new width."""

@@ -1,10 +1,10 @@
-"""Memory: facts about the person with their evidence, conflicts to review, summaries, and pinned messages."""
+"""Memory: facts about the person with their evidence, conflicts to review, summaries, pinned messages, and the blocks
+of core memory."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -16,23 +16,25 @@ from textual.widgets import Static, Tab, Tabs
 
 from appliance.errors import ApplianceError
 from appliance_tui import details
+from appliance_tui.actions import Action
+from appliance_tui.core_blocks import restore_block, version_options, write_block
 from appliance_tui.details import DetailList, DetailPart
 from appliance_tui.frame import tab_label
+from appliance_tui.memory_listing import MemoryListing, load_details, load_listing, message_of
+from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.selecting import SelectingScreen
 from appliance_tui.undo import Change, add_fact, decide_facts, toggle_pins
-from appliance_tui.widgets.display_text import pluralize
 from appliance_tui.widgets.entries import (
+    BlockEntry,
     Entry,
     FactEntry,
     GroupHead,
-    PinEntry,
     SummaryEntry,
+    block_key,
     entry_key,
-    fact_entries,
     filter_entries,
     is_group_head,
     render_entry,
-    summary_entries,
 )  # fmt: skip
 from appliance_tui.widgets.prompt_line import PromptLine
 from appliance_tui.widgets.rows import RowList
@@ -40,19 +42,15 @@ from appliance_tui.workers import MemoryChanged, SerialWorker, begin, error_text
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
-    from appliance.types import Fact, FactDecision, FactState, Level, Message
-    from appliance_tui.app import ApplianceApp
+    from appliance.types import CoreBlock, Fact, FactDecision, FactState, Level
 
-VIEWS = ("facts", "review", "summaries", "pinned")
+VIEWS = ("facts", "review", "summaries", "pinned", "core")
 
 STATES: tuple[FactState, ...] = ("held", "ended", "superseded", "rejected")
 LEVELS: tuple[Level | None, ...] = (None, "session", "topic", "exchange", "procedure")
 
 PAGE_SIZE = 500
 """Summaries that are loaded at once; the key for more loads as many again."""
-
-MAX_MESSAGES_PER_READ = 500
-"""Messages that the memory returns at once."""
 
 DETAIL_PAUSE_SECONDS = 0.03
 """Seconds that the selection rests on an entry before its details are loaded."""
@@ -65,22 +63,12 @@ EMPTY_HINTS = {
     "review": "Nothing to review.",
     "summaries": "No summaries of this level yet. They are made when a conversation has been quiet for a while.",
     "pinned": "No pinned messages. Press p on any message to pin it, so that it counts as important.",
+    "core": "No blocks. They are short texts that every context has: press n to write one, such as persona.",
 }
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryListing:
-    """The entries of a view, a note about them, how many statements are to be reviewed, and the ids of all pinned
-    messages."""
-
-    entries: Sequence[Entry]
-    note: str
-    review_count: int
-    pinned: frozenset[str] = frozenset()
-
-
 class MemoryScreen(SelectingScreen):
-    """A list with four views, and the details of the selected entry."""
+    """A list with five views, and the details of the selected entry."""
 
     CSS_PATH = "memory.tcss"
     PLACE = "memory"
@@ -139,7 +127,7 @@ class MemoryScreen(SelectingScreen):
         user, state, level, limit = self.appliance.user, self._state, self._level, self._limit
         with show_errors(self._show_note):
             self._listing = await self._list_queries.run_query(
-                lambda memory: _load_listing(memory, view, user, state, level, limit)
+                lambda memory: load_listing(memory, view, user, state, level, limit)
             )
             self._show()
 
@@ -193,8 +181,16 @@ class MemoryScreen(SelectingScreen):
     def available(self, id: str) -> bool:
         """As ``ListScreen``: facts are accepted, corrected and rejected; messages are opened, pinned and forgotten."""
         match id:
-            case "memory.accept" | "memory.correct" | "memory.reject":
+            case "memory.accept" | "memory.reject":
                 return isinstance(self._rows.chosen, FactEntry)
+            case "memory.correct":
+                return isinstance(self._rows.chosen, (FactEntry, BlockEntry))
+            case "memory.versions":
+                return isinstance(self._rows.chosen, BlockEntry)
+            case "memory.editor":
+                return self._rows.chosen is not None
+            case "memory.select" | "memory.export":
+                return self._view != "core" and self._rows.chosen is not None
             case "memory.open" | "memory.pin" | "memory.importance" | "memory.forget":
                 return bool(self._marked_message_id())
             case "memory.which":
@@ -202,6 +198,10 @@ class MemoryScreen(SelectingScreen):
             case "memory.clear":
                 return bool(self._filter)
         return True
+
+    def label(self, action: Action) -> str:
+        """As ``ListScreen``; a block of core memory is changed in the editor."""
+        return "Edit" if action.id == "memory.editor" and self._view == "core" else super().label(action)
 
     def targets_pinned(self) -> bool:
         """As ``ListScreen``."""
@@ -215,10 +215,10 @@ class MemoryScreen(SelectingScreen):
 
     async def _show_details(self, entry: Entry | None, importance_of: str = "") -> None:
         await asyncio.sleep(DETAIL_PAUSE_SECONDS)
-        with_conflicts = self._view == "review"
+        with_conflicts, app = self._view == "review", self.appliance  # the thread may run when the screen is gone
         try:
             conflicts, parts = await self._detail_queries.run_query(
-                lambda memory: _load_details(memory, entry, with_conflicts, importance_of, self.appliance)
+                lambda memory: load_details(memory, entry, with_conflicts, importance_of, app)
             )
         except ApplianceError as error:  # the entry is gone
             conflicts, parts = [], [DetailPart(Content(error_text(error)))]
@@ -229,7 +229,7 @@ class MemoryScreen(SelectingScreen):
         """The id of the selected message, or of the one that the selected entry comes from; "" without one."""
         if isinstance(self.focused, DetailList) and self.focused.message_id:
             return self.focused.message_id
-        return _message_of(self._rows.chosen)
+        return message_of(self._rows.chosen)
 
     @property
     def _marked_fact(self) -> Fact | None:
@@ -267,10 +267,68 @@ class MemoryScreen(SelectingScreen):
         self._decide("reject")
 
     def action_correct(self) -> None:
-        if (fact := self._marked_fact) is not None:
+        if isinstance(entry := self._rows.chosen, BlockEntry):
+            self._correct_block(entry.block)
+        elif (fact := self._marked_fact) is not None:
             self.query_one(PromptLine).ask(f"correct {fact.id}", f"{fact.id} should be", fact.value)
 
+    def _correct_block(self, block: CoreBlock) -> None:
+        if "\n" in block.value:
+            self.notify(f"{block.label} has several lines; e changes it in an editor.", timeout=4, markup=False)
+            return
+        limit = f"{block.label} (up to {block.limit:,} characters)"
+        self.query_one(PromptLine).ask(f"block {block.revision} {block.label}", limit, block.value, extends=True)
+
+    def show_block(self, label: str) -> None:
+        """Show the blocks of core memory, and select one."""
+        self._marks["core"] = block_key(label)
+        if self._view == "core":
+            self._load()
+        else:
+            self.action_view("core")
+
+    def _show_new_block(self, label: str) -> None:
+        """Select a block when the list is loaded: the next key is for it."""
+        self.query_one(PromptLine).finish()
+        self._marks["core"] = block_key(label)
+
+    def action_versions(self) -> None:
+        """Choose a text that the block had, and give it back to it."""
+        if isinstance(entry := self._rows.chosen, BlockEntry):
+            begin(self, partial(self._choose_version, entry.block), "versions", exclusive=True)
+
+    async def _choose_version(self, block: CoreBlock) -> None:
+        user = self.appliance.user
+        with self.appliance.report_errors():
+            with self.appliance.input_queue.held():
+                history = await self._detail_queries.run_query(
+                    lambda memory: memory.core.history(block.label, user_id=user)
+                )
+            options = version_options(history)
+            if not options:
+                self.notify(f"{block.label} has no earlier text.", timeout=3, markup=False)
+                return
+            chosen = await self.app.push_screen_wait(PickerScreen(f"Which text {block.label} gets again", options))
+        if chosen is not None:
+            self._change_undoably(partial(restore_block, label=block.label, number=int(chosen.value), user=user))
+
+    def action_editor(self) -> None:
+        """Read the entries in an editor; a block of core memory is changed there."""
+        if isinstance(entry := self._rows.chosen, BlockEntry):
+            begin(self, partial(self._edit_block, entry.block.label), "editor", exclusive=True)
+        elif self._view != "core":
+            super().action_editor()
+
+    async def _edit_block(self, label: str) -> None:
+        from appliance_tui.editing import edit_block
+
+        await edit_block(self.appliance, label)
+        self._load()
+
     def action_add(self) -> None:
+        if self._view == "core":
+            self.query_one(PromptLine).ask("begin", "New block", "", "person = Has lived in Munich since March 2024.")
+            return
         self.query_one(PromptLine).ask("add", "Add", "", "I live in Berlin   or   shoe size = 43")
 
     def action_filter(self) -> None:
@@ -301,13 +359,21 @@ class MemoryScreen(SelectingScreen):
         elif verb == "correct":
             correct = partial(decide_facts, ids=[id], decision="correct", user=user, value=text)
             self._change_undoably(correct, prompt_line.finish)
+        elif verb == "block":
+            revision, _, label = id.partition(" ")
+            write = partial(write_block, label=label, value=text, user=user, revision=int(revision))
+            self._change_undoably(write, prompt_line.finish)
+        elif verb == "begin":
+            label, _, value = (part.strip() for part in text.partition("="))
+            write = partial(write_block, label=label, value=value, user=user, revision=0)
+            self._change_undoably(write, partial(self._show_new_block, label))
         else:
             self._change_undoably(partial(add_fact, text=text, user=user), prompt_line.finish)
 
     def _target_message_ids(self) -> tuple[str, ...]:
         """The messages that an action is for: of the selected entries, else of the current one."""
         if len(self.selection):
-            return tuple(dict.fromkeys(filter(None, map(_message_of, self._selected_entries()))))
+            return tuple(dict.fromkeys(filter(None, map(message_of, self._selected_entries()))))
         current = self._marked_message_id()
         return (current,) if current else ()
 
@@ -359,76 +425,3 @@ class MemoryScreen(SelectingScreen):
         with self.appliance.report_errors():
             message = await self.appliance.memory_worker.run_query(lambda memory: memory.message(id))
             self.appliance.read(message.session_id, message.id)
-
-
-def _load_listing(
-    memory: Appliance, view: str, user: str | None, state: FactState, level: Level | None, limit: int
-) -> MemoryListing:
-    review = memory.facts.review(user)
-    pinned = memory.pins.pinned(memory.settings.user if user is None else user)
-    notes = []
-    entries: Iterable[Entry]
-    if view == "facts":
-        entries = fact_entries(memory.facts.profile(user) if state == "held" else memory.facts.list(user, state=state))
-    elif view == "review":
-        entries = fact_entries(review)
-    elif view == "summaries":
-        summaries = memory.summaries.list(user_id=user, level=level, limit=limit)
-        titles = {id: memory.sessions.info(id).title or "" for id in {summary.session_id for summary in summaries}}
-        entries = summary_entries(summaries, titles)
-        notes += [f"first {limit:,}; press + for more"] if len(summaries) == limit else []
-    else:
-        entries = map(PinEntry, pinned)
-    if view == "facts" and (pending := memory.facts.pending()):
-        notes.append(f"{pluralize(pending, 'message')} not yet searched for facts")
-    return MemoryListing(list(entries), " · ".join(notes), len(review), frozenset(one.id for one in pinned))
-
-
-def _load_details(
-    memory: Appliance, entry: Entry | None, with_conflicts: bool, importance_of: str, app: ApplianceApp
-) -> tuple[list[DetailPart], list[DetailPart]]:
-    """The two columns on the right: the facts that an entry contradicts, and the entry. Authors have the names of
-    ``app``."""
-    if importance_of:
-        message = _with_name(memory.message(importance_of), app)
-        return [], list(details.message_parts(message, memory.pins.importance(message.id)))
-    match entry:
-        case FactEntry(fact):
-            history = memory.facts.history(fact.id)
-            if not with_conflicts:
-                return [], list(details.fact_parts(fact, history, _evidence_messages(memory, [fact], app)))
-            held = [version for version in history if version.state == "held"]
-            messages = _evidence_messages(memory, [fact, *held], app)
-            statement = details.evidence_parts(fact, messages, "New statement: ")
-            return list(details.held_fact_parts(held, messages)), list(statement)
-        case SummaryEntry(summary, title):
-            ids = list(dict.fromkeys(quote.message_id for quote in summary.quotes))[:MAX_MESSAGES_PER_READ]
-            messages_by_id = {message.id: _with_name(message, app) for message in memory.overview.messages(ids)}
-            return [], list(details.summary_parts(summary, title, messages_by_id))
-        case PinEntry(message):
-            return [], list(details.message_parts(_with_name(message, app), memory.pins.importance(message.id)))
-    return [], []
-
-
-def _with_name(message: Message, app: ApplianceApp) -> Message:
-    """A message to be shown: its author by name."""
-    return replace(message, author=app.name_of(message.author)) if message.author else message
-
-
-def _evidence_messages(memory: Appliance, facts: Sequence[Fact], app: ApplianceApp) -> dict[str, Message]:
-    """The messages that facts rest on, by id."""
-    ids = dict.fromkeys(quote.message_id for fact in facts for quote in details.latest_evidence(fact))
-    found = memory.overview.messages(list(ids)[:MAX_MESSAGES_PER_READ])
-    return {message.id: _with_name(message, app) for message in found}
-
-
-def _message_of(entry: Entry | None) -> str:
-    """The id of the message that an entry is or comes from; "" without one."""
-    match entry:
-        case FactEntry(fact):
-            return fact.evidence[-1].message_id if fact.evidence else ""
-        case SummaryEntry(summary, _):
-            return summary.first_id
-        case PinEntry(message):
-            return message.id
-    return ""

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from appliance_tui.actions import actions, bindings
+from appliance_tui.actions import bindings
 from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen, OptionRows
 from appliance_tui.widgets.display_text import one_line
@@ -52,16 +52,6 @@ def has_words(option: PickerOption, text: str) -> bool:
     return all(part in option.label.casefold() for part in text.casefold().split())
 
 
-class PickerLine(Input):
-    """The line that narrows the options. Its arrows, with which a line scrolls elsewhere, move in them."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(action.keys, f"screen.{action.action}", action.name, id=action.id)
-        for action in actions("picker")
-        if action.id in ("picker.next", "picker.previous")
-    ]
-
-
 class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption | None"]):
     """Returns the chosen option, or None if the dialog was closed."""
 
@@ -96,7 +86,7 @@ class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption 
     def compose(self) -> ComposeResult:
         with Vertical(id="picker"):
             if not self._is_question:
-                yield PickerLine(placeholder=self._placeholder or "Type to filter", compact=True)
+                yield Input(placeholder=self._placeholder or "Type to filter", compact=True)
             yield OptionRows(markup=False)
         yield KeyFooter()
 

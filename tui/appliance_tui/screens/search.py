@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,18 +18,14 @@ from textual.widgets import Input, Static
 
 from appliance.errors import ApplianceError
 from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters
-from appliance_tui import filters
+from appliance_tui import filters, search_notes
 from appliance_tui.actions import Action
-from appliance_tui.path_input import open_file, source_file
 from appliance_tui.pending_hits import SearchRequest, acts_on_hits
 from appliance_tui.query_history import QueryHistory
-from appliance_tui.screens.explanation import explain_hit, explain_miss
+from appliance_tui.screens.hits_screen import HitsScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.search_results import SearchResults, SearchSpec, read_page
-from appliance_tui.selecting import SelectingScreen
-from appliance_tui.selection import pages
 from appliance_tui.undo import toggle_pins
-from appliance_tui.widgets.display_text import one_line, pluralize
 from appliance_tui.widgets.first_run import FirstRunPanel
 from appliance_tui.widgets.hit_preview import NEIGHBOURS, HitPreview
 from appliance_tui.widgets.hits import HitList
@@ -40,8 +34,7 @@ from appliance_tui.widgets.start_page import StartPagePanel
 from appliance_tui.workers import CoalescingRefresh, MemoryChanged, SerialWorker, begin, show_errors
 
 if TYPE_CHECKING:
-    from appliance.client import Appliance
-    from appliance.types import Hit, HitOrder, Message
+    from appliance.types import HitOrder
 
 TYPING_PAUSE_SECONDS = 0.015
 """Seconds without a key before a search: a held key repeats every 0.03, a quick typist types every 0.1."""
@@ -52,19 +45,14 @@ COUNT_DELAY_SECONDS = 0.4
 PREVIEW_COLUMNS = 110
 """Columns from which the selected hit is shown beside the list."""
 
-EMPTY_HINT = "Type to search; ↓ selects, enter opens. Filters: {author}since:{year}"
 
-LEAVING_HINT = "esc again shows the start page."
-KEPT_QUERY_HINT = " There, ↑ brings this search back."
-
-
-class SearchScreen(SelectingScreen):
+class SearchScreen(HitsScreen):
     """The first screen."""
 
     CSS_PATH = "search.tcss"
     PLACE = "recall"
     SUBMITS = "recall.open"
-    MAIN_LIST = f"StartPagePanel, {SelectingScreen.MAIN_LIST}"
+    MAIN_LIST = f"StartPagePanel, {HitsScreen.MAIN_LIST}"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (PREVIEW_COLUMNS, "-wide")]  # noqa: RUF012
 
     search_filters: var[SearchFilters] = var(SearchFilters())
@@ -80,7 +68,7 @@ class SearchScreen(SelectingScreen):
             yield HitPreview()
         yield StartPagePanel()
         yield FirstRunPanel()
-        yield Static(_empty_hint(()), id="note", markup=False)
+        yield Static(search_notes.empty_hint(()), id="note", markup=False)
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -170,21 +158,6 @@ class SearchScreen(SelectingScreen):
                 await results.count(self._queries.run_query)
                 self._show_summary()
 
-    async def _show_pins(self, hits: Iterable[Hit]) -> None:
-        ids = [hit.message_id for hit in hits]
-        for page in pages(ids):
-            found = await self._queries.run_query(partial(_read_messages, ids=page))
-            self.query_one(HitList).show_pins({message.id: message.pinned for message in found})
-        self.refresh_bindings()
-
-    def targets_pinned(self) -> bool:
-        """As ``ListScreen``."""
-        return self.query_one(HitList).are_pinned(self.target_ids())
-
-    @property
-    def selectable(self) -> HitList:
-        return self.query_one(HitList)
-
     def show_selection(self) -> None:
         self._show_summary()
 
@@ -206,11 +179,13 @@ class SearchScreen(SelectingScreen):
     def _show_summary(self) -> None:
         """How many hits there are, and what the search has to say; behind escape, what the next one does."""
         if self._is_leaving:
-            self._show_note(LEAVING_HINT + KEPT_QUERY_HINT * bool(self.query_one(SearchInput).value.strip()))
+            self._show_note(
+                search_notes.LEAVING + search_notes.KEPT_QUERY * bool(self.query_one(SearchInput).value.strip())
+            )
             return
         results = self.query_one(HitList).results
         if results is None:
-            hint = _empty_hint(self.query_one(SearchInput).completions)
+            hint = search_notes.empty_hint(self.query_one(SearchInput).completions)
             self._show_note(filters.filter_note(self.answered_query) or hint)
             return
         order = "newest first" if self.sort == "time" and results.hits else ""
@@ -226,15 +201,8 @@ class SearchScreen(SelectingScreen):
         self.query_one(HitList).show_reason("" if results.hits else self._why_no_hits(results))
 
     def _why_no_hits(self, results: SearchResults) -> str:
-        reason = f"{results.total_text()} for “{one_line(results.spec.query.strip())}”."
-        if not results.spec.query.strip():
-            reason = "No messages match the filters."
-        if not self.search_filters:
-            return reason
-        names = self.appliance.names_by_id
-        pairs = "  ".join(f"{name}:{names.get(value, value)}" for name, value in self.search_filters.pairs())
-        keys = "esc, then X" if self.query_one(SearchInput).has_focus else "X"
-        return f"{reason}\n\nFilters: {one_line(pairs)}\n{keys} clears them."
+        is_typing = self.query_one(SearchInput).has_focus
+        return search_notes.no_hits(results, self.search_filters, self.appliance.names_by_id, is_typing)
 
     @on(DescendantFocus)
     def _focus_moved(self) -> None:
@@ -273,13 +241,6 @@ class SearchScreen(SelectingScreen):
         elif hits.results is not None:  # what was imported meanwhile may be found
             self._schedule_search()
 
-    def _refresh_pins(self) -> None:
-        begin(self, self._load_pins, "pins", exclusive=True)
-
-    async def _load_pins(self) -> None:
-        with show_errors(self._show_note):
-            await self._show_pins(self.query_one(HitList).hits)
-
     def _show_people(self, people: Mapping[str, str]) -> None:
         self.query_one(HitList).show_people(people)
         self._show_preview()
@@ -303,15 +264,6 @@ class SearchScreen(SelectingScreen):
                 self.drop_missing()
         elif message.kind in ("pinned", "undone"):
             self._refresh_pins()
-
-    @property
-    def _marked_hit(self) -> Hit | None:
-        """The selected hit, where it is seen: no key acts on another."""
-        return self.query_one(HitList).chosen if self.query_one("#results").display else None
-
-    def target_ids(self) -> tuple[str, ...]:
-        """As ``SelectingScreen``; none where no hit is seen."""
-        return super().target_ids() if self._marked_hit is not None else ()
 
     @on(HitList.OptionHighlighted)
     def _show_preview(self) -> None:
@@ -351,7 +303,7 @@ class SearchScreen(SelectingScreen):
         if id == "recall.unpin":
             return bool(self._pinned_entry)
         if id == "line.leave":
-            return self._marked_hit is not None or bool(self.search_filters)
+            return self._marked_hit is not None or bool(self.search_filters or self.query_one(SearchInput).value)
         if id == "line.down":
             return self.query_one(StartPagePanel).display or self._marked_hit is not None
         if id == "recall.open" and (start_page := self.query_one(StartPagePanel)).display:
@@ -359,8 +311,10 @@ class SearchScreen(SelectingScreen):
         return id == "recall.filter" or not id.startswith("recall.") or self._marked_hit is not None
 
     def label(self, action: Action) -> str:
-        """As ``ListScreen``; the first step from the line into the start page selects."""
+        """As ``ListScreen``; without a list, the line is left for the start page, in which the first step selects."""
         page = self.query_one(StartPagePanel)
+        if action.id == "line.leave" and self._marked_hit is None and not self.search_filters:
+            return "Start page"
         is_first = action.id == "line.down" and page.display and page.marked is None
         return "Select" if is_first else super().label(action)
 
@@ -375,7 +329,6 @@ class SearchScreen(SelectingScreen):
             await self.appliance.make_change(partial(toggle_pins, ids=[id]))
             self.query_one(StartPagePanel).refresh_soon()
 
-    @on(SearchInput.DeleteOnEmpty)
     def action_unpin(self) -> None:
         """Unpin the message that is selected on the start page."""
         if id := self._pinned_entry:
@@ -538,67 +491,3 @@ class SearchScreen(SelectingScreen):
         self._show_summary()
         with suppress(ApplianceError):  # only colours depend on it
             await self.appliance.refresh_name_keys()
-
-    @work(exclusive=True, group="why")
-    async def action_why(self) -> None:
-        """Explain the selected hit: a sentence, and the numbers behind it."""
-        results = self.query_one(HitList).results
-        if (hit := self._marked_hit) is not None and results is not None:
-            with self.appliance.report_errors():
-                await explain_hit(self.appliance, hit, results, self._queries.run_query)
-
-    @work(exclusive=True, group="why")
-    async def action_why_not(self) -> None:
-        """Explain why a message that the person names did not match."""
-        query = self.query_one(SearchInput).value
-        with self.appliance.report_errors():
-            await explain_miss(self.appliance, query, self.search_filters.search_arguments(self.appliance.user))
-
-    def action_copy(self) -> None:
-        if (hit := self._marked_hit) is not None:
-            self.app.copy_to_clipboard(hit.text)
-            self.notify(f"Copied {pluralize(len(hit.text), 'character')}.", timeout=2)
-
-    def action_pin(self) -> None:
-        if ids := self.target_ids():
-            begin(self, partial(self._pin, ids), "pin")
-
-    async def _pin(self, ids: Sequence[str]) -> None:
-        with self.appliance.report_errors():
-            await self.appliance.make_change(partial(toggle_pins, ids=ids))
-            await self._load_pins()
-
-    def action_forget(self) -> None:
-        if ids := self.target_ids():
-            self.appliance.forget(*ids)
-
-    def action_tags(self) -> None:
-        ids = set(self.target_ids())
-        self.appliance.tag([hit.session_id for hit in self.query_one(HitList).hits if hit.message_id in ids])
-
-    def action_person(self) -> None:
-        if (hit := self._marked_hit) is not None:
-            self.app.call_later(self.appliance.show_author, hit.author, hit.role, hit.source.format)
-
-    def action_source(self) -> None:
-        if (hit := self._marked_hit) is None:
-            return
-        if hit.source.path is None:
-            self.notify("This message did not come from a file.", timeout=3)
-            return
-        file = source_file(hit.source.path)
-        if not file.exists():
-            self.notify(f"The file {one_line(str(file))} no longer exists.", severity="warning")
-        elif not open_file(file):
-            self.notify(f"The file is {one_line(str(file))}.", title="No program opens files here", markup=False)
-
-
-def _empty_hint(options: Sequence[PickerOption]) -> str:
-    """How one begins, with the most frequent author and this year as examples."""
-    name = next((one.shown for one in options if one.name == "author" and not re.search(r"\s", one.shown)), "")
-    author = f"author:{one_line(name)}  " if name else ""
-    return EMPTY_HINT.format(author=author, year=datetime.now(UTC).year)
-
-
-def _read_messages(memory: Appliance, ids: Sequence[str]) -> list[Message]:
-    return memory.overview.messages(ids)

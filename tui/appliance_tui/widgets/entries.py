@@ -1,4 +1,5 @@
-"""The entries of the memory screen: facts, summaries and pinned messages, a line each, under headings."""
+"""The entries of the memory screen: facts, summaries, pinned messages and blocks of core memory, a line each, some
+under headings."""
 
 from __future__ import annotations
 
@@ -15,10 +16,20 @@ from appliance_tui.widgets.display_text import day, fit_width, one_line
 from appliance_tui.widgets.rows import MUTED
 
 if TYPE_CHECKING:
-    from appliance.types import Fact, Message, Summary
+    from appliance.types import CoreBlock, Fact, Message, Summary
 
 MAX_LINE_CHARACTERS = 600
 """Characters of a text that a line is made from; no window is wider."""
+
+
+EDITOR_COLUMNS = 14
+"""Cells of who wrote a block."""
+
+WIDE_COLUMNS = 90
+"""Cells from which a block's line says who wrote it, and when."""
+
+LABEL_COLUMNS = 18
+"""Cells of a block's label in its line, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +58,15 @@ class PinEntry:
     message: Message
 
 
-Entry = GroupHead | FactEntry | SummaryEntry | PinEntry
+@dataclass(frozen=True, slots=True)
+class BlockEntry:
+    """A block of core memory; ``together`` is how many characters the limits of all blocks are."""
+
+    block: CoreBlock
+    together: int
+
+
+Entry = GroupHead | FactEntry | SummaryEntry | PinEntry | BlockEntry
 
 
 def fact_entries(facts: Sequence[Fact]) -> Iterator[Entry]:
@@ -67,6 +86,12 @@ def summary_entries(summaries: Sequence[Summary], titles: Mapping[str, str]) -> 
         yield from (SummaryEntry(summary, title) for summary in entries)
 
 
+def block_entries(blocks: Sequence[CoreBlock]) -> Iterator[Entry]:
+    """The blocks of core memory, in their order in contexts."""
+    together = sum(block.limit for block in blocks)
+    return (BlockEntry(block, together) for block in blocks)
+
+
 def searchable_text(entry: Entry) -> str:
     """The text of an entry that the filter searches."""
     match entry:
@@ -76,6 +101,8 @@ def searchable_text(entry: Entry) -> str:
             return f"{title} {summary.text}"
         case PinEntry(message):
             return f"{message.author or ''} {message.text}"
+        case BlockEntry(block):
+            return f"{block.label} {block.description} {block.value}"
         case GroupHead():
             return ""
 
@@ -95,6 +122,11 @@ def filter_entries(entries: Sequence[Entry], typed: str) -> list[Entry]:
     return matches[:-1] if matches and isinstance(matches[-1], GroupHead) else matches
 
 
+def block_key(label: str) -> Hashable:
+    """What identifies a block of core memory, by its label as a person writes it."""
+    return "block", label.strip().casefold()
+
+
 def entry_key(entry: Entry) -> Hashable:
     """What identifies an entry when the list is reloaded."""
     match entry:
@@ -104,6 +136,8 @@ def entry_key(entry: Entry) -> Hashable:
             return summary.id
         case PinEntry(message):
             return message.id
+        case BlockEntry(block):
+            return block_key(block.label)
         case GroupHead(name):
             return "group", name
 
@@ -146,6 +180,28 @@ def render_entry(entry: Entry, width: int, name_of: Callable[[str], str] = one_l
                 (f"{name_of(message.who)[:20]}: ", "bold"),
                 one_line(message.text[:MAX_LINE_CHARACTERS]),
             )
+        case BlockEntry(block):
+            return _render_block(block, width)
+
+
+def _render_block(block: CoreBlock, width: int) -> Content:
+    size = f"{len(block.value):,} of {block.limit:,}"
+    by = "you" if block.changed_by == "person" else one_line(block.assistant) or "assistant"
+    details = (
+        f"{day(block.changed_at):<11}{fit_width(by, EDITOR_COLUMNS)} {size:>14}"
+        if width >= WIDE_COLUMNS
+        else f"{size:>14}"
+    )
+    label_width = min(LABEL_COLUMNS, max(8, width // 4))
+    return Content.assemble(
+        " ",
+        (fit_width(block.label, label_width), "bold"),
+        " ",
+        fit_width(
+            one_line(block.value[:MAX_LINE_CHARACTERS]) or "(empty)", max(8, width - label_width - len(details) - 4)
+        ),
+        (f"  {details}", MUTED),
+    )
 
 
 def _summary_text(summary: Summary) -> str:

@@ -53,12 +53,14 @@ class PromptLine(Horizontal):
         yield Static("", markup=False)
         yield AnswerInput(compact=True)
 
-    def ask(self, purpose: str, label: str, value: str = "", example: str = "") -> None:
-        """Ask for something, starting from the draft for this purpose, else from ``value``."""
+    def ask(self, purpose: str, label: str, value: str = "", example: str = "", *, extends: bool = False) -> None:
+        """Ask for something, starting from the draft for this purpose, else from ``value``, which the first letter
+        replaces, unless it ``extends`` it."""
         self._purpose = purpose
         self.query_one(Static).update(label)
         line = self.query_one(Input)
         line.placeholder = example
+        line.select_on_focus = not extends
         with line.prevent(Input.Changed):
             line.value = self._drafts.get(purpose, value)
         line.cursor_position = len(line.value)

@@ -43,9 +43,6 @@ class SearchInput(Input):
     class DeleteAtStart(Message):
         """Backspace was pressed at the start of the line."""
 
-    class DeleteOnEmpty(Message):
-        """Delete was pressed on the empty line."""
-
     class Exited(Message):
         """The person leaves the line for the list, where single letters are commands."""
 
@@ -65,6 +62,12 @@ class SearchInput(Input):
 
     def _is_command(self, key: str) -> bool:
         return not self.value and key in self.KEYS_WHILE_EMPTY
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """On the empty line, delete is left to the screen: there is nothing behind the cursor."""
+        if action == "delete_right" and not self.value:
+            return False
+        return super().check_action(action, parameters)
 
     def action_move(self, by: int) -> None:
         self.post_message(self.Move(by))
@@ -87,10 +90,6 @@ class SearchInput(Input):
         if self.cursor_position == 0 and self.selection.is_empty:
             self.post_message(self.DeleteAtStart())
         super().action_delete_left()
-
-    def action_delete_right(self) -> None:
-        """As Input; on the empty line it posts ``DeleteOnEmpty``."""
-        super().action_delete_right() if self.value else self.post_message(self.DeleteOnEmpty())
 
     def action_leave(self) -> None:
         self.post_message(self.Exited())

@@ -46,7 +46,7 @@ def block(caller: Reader, label: Label, user_id: UserId = None, namespace: str |
 def set_block(caller: Writer, label: Label, body: BlockBody) -> Response:
     """Write a block, or begin one; what is left out stays as it is. The text before stays in its history."""
     user, namespace = caller.resolve_user(body.user_id), caller.resolve_namespace(body.namespace)
-    by = _editor(caller, body.by)
+    by, assistant = _editor(caller, body.by)
     with usage_error_as_conflict():
         changed = caller.memory.core.set(
             label,
@@ -56,6 +56,7 @@ def set_block(caller: Writer, label: Label, body: BlockBody) -> Response:
             read_only=body.read_only,
             revision=body.revision,
             by=by,
+            assistant=assistant,
             user_id=user,
             namespace=namespace,
         )
@@ -66,9 +67,11 @@ def set_block(caller: Writer, label: Label, body: BlockBody) -> Response:
 def append_to_block(caller: Writer, label: Label, body: AppendToBlockBody) -> Response:
     """Add a line to a block, or begin a block with it."""
     user, namespace = caller.resolve_user(body.user_id), caller.resolve_namespace(body.namespace)
-    by = _editor(caller, body.by)
+    by, assistant = _editor(caller, body.by)
     with usage_error_as_conflict():
-        changed = caller.memory.core.append(label, body.text, by=by, user_id=user, namespace=namespace)
+        changed = caller.memory.core.append(
+            label, body.text, by=by, assistant=assistant, user_id=user, namespace=namespace
+        )
     return json_response(changed)
 
 
@@ -76,9 +79,11 @@ def append_to_block(caller: Writer, label: Label, body: AppendToBlockBody) -> Re
 def replace_in_block(caller: Writer, label: Label, body: ReplaceInBlockBody) -> Response:
     """Replace a part of a block, which it has once."""
     user, namespace = caller.resolve_user(body.user_id), caller.resolve_namespace(body.namespace)
-    by = _editor(caller, body.by)
+    by, assistant = _editor(caller, body.by)
     with usage_error_as_conflict():
-        changed = caller.memory.core.replace(label, body.old, body.new, by=by, user_id=user, namespace=namespace)
+        changed = caller.memory.core.replace(
+            label, body.old, body.new, by=by, assistant=assistant, user_id=user, namespace=namespace
+        )
     return json_response(changed)
 
 
@@ -93,9 +98,11 @@ def block_history(caller: Reader, label: Label, user_id: UserId = None, namespac
 def revert_block(caller: Writer, label: Label, body: RevertBlockBody) -> Response:
     """Give a block a text again that it had."""
     user, namespace = caller.resolve_user(body.user_id), caller.resolve_namespace(body.namespace)
-    by = _editor(caller, body.by)
+    by, assistant = _editor(caller, body.by)
     with usage_error_as_conflict():
-        changed = caller.memory.core.revert(label, body.revision, by=by, user_id=user, namespace=namespace)
+        changed = caller.memory.core.revert(
+            label, body.revision, by=by, assistant=assistant, user_id=user, namespace=namespace
+        )
     return json_response(changed)
 
 
@@ -108,6 +115,6 @@ def delete_block(caller: Writer, label: Label, user_id: UserId = None, namespace
     return json_response(caller.memory.core.delete(label, user_id=user, namespace=namespace))
 
 
-def _editor(caller: HttpCaller, by: BlockEditor) -> BlockEditor:
-    """Who writes: a token that is not the owner's is an assistant's."""
-    return by if caller.grant.is_owner else "assistant"
+def _editor(caller: HttpCaller, by: BlockEditor) -> tuple[BlockEditor, str]:
+    """Who writes: a token that is not the owner's is an assistant's, and has its name."""
+    return (by, "") if caller.grant.is_owner else ("assistant", caller.grant.name)

@@ -73,13 +73,15 @@ def unpin(caller: Writer, id: Id) -> Response:
 @router.post("/v1/feedback", response_model=Importance, responses=problem_responses(404, 409))
 def give(caller: Writer, body: FeedbackBody) -> Response:
     """Say what a recalled message was worth. Answers with its importance from now on."""
-    return json_response(caller.memory.feedback(caller.message(body.message_id).id, body.kind))
+    with usage_error_as_conflict():
+        return json_response(caller.memory.feedback(caller.message(body.message_id).id, body.kind))
 
 
 @router.delete("/v1/feedback/{id}/{kind}", response_model=Importance, responses=problem_responses(404, 409))
 def withdraw(caller: Writer, id: Id, kind: FeedbackKind) -> Response:
     """Take back the latest feedback of a kind. Answers with the importance of the message from now on."""
-    return json_response(caller.memory.pins.withdraw_feedback(caller.message(id).id, kind))
+    with usage_error_as_conflict():
+        return json_response(caller.memory.pins.withdraw_feedback(caller.message(id).id, kind))
 
 
 # --- writes with a key ----------------------------------------------------------------------------------

@@ -1,0 +1,119 @@
+"""A screen with a conversation, in which words are looked for and gone through."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from appliance_tui.conversation_search import ConversationSearch, batches
+from appliance_tui.selecting import SelectingScreen
+from appliance_tui.widgets.display_text import pluralize
+from appliance_tui.widgets.match_highlights import words_pattern
+from appliance_tui.widgets.selectable_transcript import SelectableTranscript
+from appliance_tui.workers import begin, show_errors
+
+
+class MatchesScreen(SelectingScreen):
+    """A conversation and what is looked for in it. What leads to it and what is done with its messages is a
+    subclass's."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.hits: list[int] = []
+        """The indices of the messages that match."""
+        self._search_in: ConversationSearch | None = None
+        self._matching_words: dict[str, str] = {}
+        self._is_searching = False
+
+    @property
+    def transcript(self) -> SelectableTranscript:
+        return self.query_one(SelectableTranscript)
+
+    @property
+    def selectable(self) -> SelectableTranscript:
+        return self.transcript
+
+    def action_find(self) -> None:
+        """Ask for words to look for."""
+        raise NotImplementedError
+
+    def _show_position(self) -> None:
+        raise NotImplementedError
+
+    def _show_note(self, text: str) -> None:
+        raise NotImplementedError
+
+    def _end_search(self) -> None:
+        """Look for nothing."""
+        self.workers.cancel_group(self, "find")
+        self._search_in, self.transcript.search_pattern, self._is_searching = None, None, False
+        self._set_matches([])
+
+    def _match_text(self, search: ConversationSearch, mark: int) -> str:
+        words = search.label
+        if not self.hits:
+            return f"{words}: {'searching …' if self._is_searching else 'no matches'}"
+        index = bisect_left(self.hits, mark)
+        is_on_match = index < len(self.hits) and self.hits[index] == mark
+        position = f"{index + 1} of {len(self.hits):,}" if is_on_match else f"in {pluralize(len(self.hits), 'message')}"
+        return f"{words} {position}{', searching …' if self._is_searching else ''}  n N"
+
+    def _begin_search(self, search: ConversationSearch, *, goes_to_first: bool = False) -> None:
+        """Look for something in the conversation; ``goes_to_first`` shows the first match as soon as it is found."""
+        self._search_in = search
+        self._matching_words = {}
+        self.transcript.search_pattern = search.pattern
+        self._set_matches([])
+        begin(self, partial(self._search, goes_to_first), "find", exclusive=True)
+
+    def _set_matches(self, indices: list[int]) -> None:
+        self.hits = self.transcript.match_indices = indices
+        self.transcript.refresh()
+
+    def _add_matches(self, indices: Iterable[int], words: Iterable[str]) -> None:
+        """Add messages that match, and words to mark."""
+        for index in indices:
+            place = bisect_left(self.hits, index)
+            if place == len(self.hits) or self.hits[place] != index:
+                self.hits.insert(place, index)
+        new = {word.casefold(): word for word in words if word.casefold() not in self._matching_words}
+        if new:
+            self._matching_words |= new
+            self.transcript.search_pattern = words_pattern(self._matching_words.values())
+        self.transcript.refresh()
+
+    async def _search(self, goes_to_first: bool) -> None:
+        """Search the conversation from the selected message to the end, then from the start."""
+        transcript = self.transcript
+        layout, search, mark = transcript.conversation_layout, self._search_in, transcript.mark
+        if layout is None or search is None:
+            return
+        self._is_searching = True
+        ids = layout.outline.ids
+        try:
+            with show_errors(self._show_note):
+                for searched in batches(len(ids), mark):
+                    batch = await self.appliance.memory_worker.run_query(search.query(ids[searched]))
+                    if transcript.conversation_layout is not layout:  # the conversation has changed
+                        return
+                    first = not self.hits
+                    self._add_matches((layout.index_by_id[id] for id in batch.ids), batch.words)
+                    if first and batch.ids and goes_to_first:
+                        transcript.seek(layout.index_by_id[batch.ids[0]])
+                    self._show_position()
+        finally:
+            self._is_searching = False
+        self._show_position()
+
+    def action_found(self, by: int) -> None:
+        """Go to the next match (``by`` 1) or the previous one (-1), wrapping at the ends."""
+        if self._search_in is None:
+            self.action_find()
+        elif self.hits:
+            mark = self.transcript.mark
+            index = bisect_left(self.hits, mark + 1) if by > 0 else bisect_left(self.hits, mark) - 1
+            self.transcript.seek(self.hits[index % len(self.hits)])
+        elif not self._is_searching:
+            self._begin_search(self._search_in, goes_to_first=True)

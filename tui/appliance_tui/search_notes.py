@@ -1,0 +1,38 @@
+"""What Recall says where it lists no hits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from appliance_tui.widgets.display_text import one_line
+
+if TYPE_CHECKING:
+    from appliance.requests.typed_filters import SearchFilters
+    from appliance_tui.screens.picker import PickerOption
+    from appliance_tui.search_results import SearchResults
+
+EMPTY = "Type to search; ↓ selects, enter opens. Filters: {author}since:{year}"
+LEAVING = "esc again shows the start page."
+KEPT_QUERY = " There, ↑ brings this search back."
+
+
+def empty_hint(options: Sequence[PickerOption]) -> str:
+    """How one begins, with the most frequent author and this year as examples."""
+    name = next((one.shown for one in options if one.name == "author" and not re.search(r"\s", one.shown)), "")
+    author = f"author:{one_line(name)}  " if name else ""
+    return EMPTY.format(author=author, year=datetime.now(UTC).year)
+
+
+def no_hits(results: SearchResults, filters: SearchFilters, names: Mapping[str, str], is_typing: bool) -> str:
+    """Why nothing is listed, and the way out of the filters. ``names`` are those of people by their ids; ``is_typing``
+    tells whether letters are typed into the search line."""
+    reason = f"{results.total_text()} for “{one_line(results.spec.query.strip())}”."
+    if not results.spec.query.strip():
+        reason = "No messages match the filters."
+    if not filters:
+        return reason
+    pairs = "  ".join(f"{name}:{names.get(value, value)}" for name, value in filters.pairs())
+    return f"{reason}\n\nFilters: {one_line(pairs)}\n{'esc, then X' if is_typing else 'X'} clears them."
