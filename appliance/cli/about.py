@@ -69,7 +69,14 @@ def version(home: options.Home = None, json: options.Json = False) -> None:
     """
     import sqlite3
 
-    versions = {"appliance": __version__, "python": sys.version.split()[0], "sqlite": sqlite3.sqlite_version}
+    from appliance.build_commit import build_commit
+
+    versions = {
+        "appliance": __version__,
+        "commit": build_commit() or "unknown",
+        "python": sys.version.split()[0],
+        "sqlite": sqlite3.sqlite_version,
+    }
     versions |= {library: _library_version(library) for library in LIBRARIES}
     if json:
         output.print_json(versions)

@@ -39,6 +39,7 @@ from appliance.cli import (
     search,
     secrets,
     serve,
+    service,
     sessions,
     show,
     start_page,
@@ -111,7 +112,7 @@ VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
         "tokens": tokens.verbs,
         "bench": bench.verbs,
     },
-    "Run": {"tui": tui.tui, "serve": serve.serve, "mcp": mcp.verbs},
+    "Run": {"tui": tui.tui, "serve": serve.serve, "service": service.verbs, "mcp": mcp.verbs},
     "About": {"config": about.config, "path": about.path, "version": about.version},
 }
 
@@ -216,7 +217,10 @@ def _print_error(kind: str, message: str, where: str | None, hint: str | None) -
 
 def _print_version(requested: bool) -> None:
     if requested:
-        output.print_line(f"appliance {__version__}")
+        from appliance.build_commit import build_commit
+
+        commit = build_commit()
+        output.print_line(f"appliance {__version__}" + (f" ({commit[:10]})" if commit else ""))
         raise typer.Exit
 
 

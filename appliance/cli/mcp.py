@@ -173,11 +173,12 @@ def _stdio_server(
     home: str | None, token_file: Path | None, user: str | None, namespace: str | None, read_only: bool
 ) -> StdioServerEntry:
     from appliance.paths import HOME_VARIABLE, find_home
+    from appliance.runtime import child_process
     from appliance.server.mcp import clients
 
     if token_file is not None:
         raise UsageError("--token-file needs --http.", hint="A command needs no token.")
-    program, *program_arguments = clients.server_command()
+    program, *program_arguments = child_process.own_command()
     scope_arguments = [
         *(["--user", user] if user is not None else []),
         *(["--namespace", namespace] if namespace is not None else []),

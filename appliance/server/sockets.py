@@ -1,4 +1,5 @@
-"""The daemon's two listening sockets: TCP on a loopback address, and a Unix socket that only the owner can open.
+"""The daemon's two listening sockets: TCP on a loopback address, which a service manager may have opened already, and a
+Unix socket that only the owner can open.
 
 They stay open across a reload of the settings, so that no connection is refused: the new program inherits their
 descriptors, named in its environment.
@@ -18,6 +19,9 @@ from pathlib import Path
 from appliance.errors import UsageError
 from appliance.paths import Home
 from appliance.transports.unix_socket import BACKLOG, listen_unix, remove_socket, socket_path
+
+FIRST_PASSED_DESCRIPTOR = 3
+"""Where a service manager's sockets begin (sd_listen_fds)."""
 
 INHERITED_SOCKETS_VARIABLE = "MEMORY_APPLIANCE_LISTENS"
 """The environment variable for inherited descriptors (pid:TCP:Unix), without the prefix of settings."""
@@ -55,12 +59,23 @@ def listen(home: Home, host: str, port: int) -> Iterator[ListeningSockets]:
         if len(inherited) == 3 and inherited[0] == str(os.getpid()):
             tcp, unix = socket.socket(fileno=int(inherited[1])), socket.socket(fileno=int(inherited[2]))
         else:
-            tcp = stack.enter_context(_open_tcp(host, port))
+            tcp = stack.enter_context(_passed_by_manager() or _open_tcp(host, port))
             unix = listen_unix(path)
         with tcp, unix:
             yield ListeningSockets(tcp, unix, path)
         if INHERITED_SOCKETS_VARIABLE not in os.environ:
             remove_socket(path)
+
+
+def _passed_by_manager() -> socket.socket | None:
+    """The socket that the service manager listens with for this process (sd_listen_fds)."""
+    process, count = os.environ.pop("LISTEN_PID", ""), os.environ.pop("LISTEN_FDS", "")
+    os.environ.pop("LISTEN_FDNAMES", None)
+    if process != str(os.getpid()) or count != "1":
+        return None
+    passed = socket.socket(fileno=FIRST_PASSED_DESCRIPTOR)
+    passed.set_inheritable(False)
+    return passed
 
 
 def pass_sockets_on_exec(sockets: ListeningSockets) -> None:

@@ -11,6 +11,7 @@ from cli_runs import Run, document
 from typer.testing import CliRunner
 
 from appliance import __version__
+from appliance.build_commit import build_commit
 from appliance.cli.app import VERBS, CommandGroup, build
 
 NAMES = [name for verbs in VERBS.values() for name in verbs]
@@ -48,8 +49,9 @@ def test_path_lists_the_places(run: Run, home: Path, tmp_path: Path) -> None:
 
 def test_version_names_what_it_stands_on(run: Run) -> None:
     versions = document(run("version", "--json"))
-    assert list(versions) == ["appliance", "python", "sqlite", "qdrant-edge-py", "onnxruntime"]
-    assert run("--version").stdout == f"appliance {__version__}\n"
+    assert list(versions) == ["appliance", "commit", "python", "sqlite", "qdrant-edge-py", "onnxruntime"]
+    commit = build_commit()
+    assert run("--version").stdout == f"appliance {__version__}" + (f" ({commit[:10]})" if commit else "") + "\n"
     assert run("version").stdout.startswith("appliance       " + __version__)
 
 

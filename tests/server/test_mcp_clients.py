@@ -19,7 +19,8 @@ from typer.testing import CliRunner, Result
 
 from appliance.cli.app import app
 from appliance.errors import UsageError
-from appliance.server.mcp import clients, settings_files
+from appliance.runtime import child_process
+from appliance.server.mcp import settings_files
 from appliance.server.mcp.clients import CLIENTS, RemoteServerEntry, SettingsLocations, StdioServerEntry
 
 LOCAL = StdioServerEntry("/opt/appliance/bin/appliance", ("mcp", "--read-only"), {"APPLIANCE_HOME": "/home/ana/größe"})
@@ -420,10 +421,12 @@ def test_http_takes_the_daemon_s_address_and_the_token_s_file(person: Path, home
     assert run("install", "cursor", "--http", "--token-file", str(other)).exit_code == 2
 
 
-def test_what_is_installed_is_what_starts(person: Path) -> None:
-    command = clients.server_command()
+def test_what_is_installed_is_what_starts(person: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = child_process.own_command()
     assert Path(command[0]).is_absolute() and Path(command[0]).exists()
     entry = json.loads(run("--user", "ana", "install", "cursor", "--namespace", "work").stdout)["mcpServers"][
         "appliance"
     ]
     assert entry["args"][len(command) - 1 :] == ["mcp", "--user", "ana", "--namespace", "work"]
+    monkeypatch.setenv(child_process.COMMAND_VARIABLE, "/opt/bin/appliance")  # of a kit, which outlives its upgrades
+    assert child_process.own_command() == ("/opt/bin/appliance",)

@@ -215,11 +215,3 @@ def find_client(name: str) -> McpClientSpec:
             hint=f"Use one of {', '.join(CLIENTS)}. Any other client runs '{SERVER_NAME} mcp' (see docs/mcp.md).",
         )
     return CLIENTS[name]
-
-
-def server_command() -> tuple[str, ...]:
-    """What starts this very program, by absolute paths: a client has another PATH than a shell."""
-    if getattr(sys, "frozen", False):
-        return (sys.executable,)
-    script = Path(sys.executable).with_name("appliance.exe" if sys.platform == "win32" else "appliance")
-    return (str(script),) if script.is_file() else (sys.executable, "-P", "-m", "appliance")

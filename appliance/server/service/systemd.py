@@ -1,0 +1,164 @@
+"""The service as units of systemd's user manager: a socket, and the daemon behind it.
+
+The hardening is what a memory can live with: it reads exports anywhere, and ``backup`` writes wherever the person says,
+so that the person's own files stay writable.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from appliance.server.service.plan import (
+    MEMORY_MAX,
+    Run,
+    ServiceError,
+    ServicePlan,
+    ServiceState,
+    are_current,
+    remove_files,
+    write_files,
+)
+
+UNIT = "memory-appliance"
+SERVICE, SOCKET = f"{UNIT}.service", f"{UNIT}.socket"
+_JOURNAL_LINES = "15"
+
+_SERVICE = """\
+# Written by 'appliance service install', which writes it anew; 'systemctl --user edit {unit}' adds to it.
+[Unit]
+Description=Memory appliance ({home})
+
+[Service]
+Type=notify
+ExecStart={command}
+ExecReload=/bin/kill -HUP $MAINPID
+Restart=on-failure
+WatchdogSec=60
+TimeoutStopSec=60
+UMask=0077
+LimitNOFILE=8192
+MemoryMax={memory_max}
+NoNewPrivileges=yes
+PrivateTmp=yes
+ProtectSystem=full
+ProtectKernelTunables=yes
+ProtectControlGroups=yes
+RestrictSUIDSGID=yes
+RestrictRealtime=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+{network}
+[Install]
+WantedBy=default.target
+"""
+
+_NO_NETWORK = """\
+# Nothing beyond this machine is configured, so nothing else can be reached.
+IPAddressDeny=any
+IPAddressAllow=localhost
+"""
+
+_SOCKET = """\
+# Written by 'appliance service install'. A connection starts the daemon if it does not run.
+[Unit]
+Description=Memory appliance, HTTP
+
+[Socket]
+ListenStream={address}
+
+[Install]
+WantedBy=sockets.target
+"""
+
+
+class Systemd:
+    """systemd's manager of the person's own services."""
+
+    name = "systemd"
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def files(self, plan: ServicePlan) -> Mapping[Path, str]:
+        folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd/user"
+        service = _SERVICE.format(
+            unit=UNIT,
+            home=_escaped(str(plan.home)),
+            command=" ".join(map(_quoted, plan.command)),
+            memory_max=MEMORY_MAX,
+            network=_NO_NETWORK if plan.only_loopback else "",
+        )
+        files = {folder / SERVICE: service}
+        if plan.port:
+            host = f"[{plan.host}]" if ":" in plan.host else plan.host.replace("localhost", "127.0.0.1")
+            files[folder / SOCKET] = _SOCKET.format(address=f"{host}:{plan.port}")
+        return files
+
+    def install(self, plan: ServicePlan) -> None:
+        self._require_manager()
+        files = self.files(plan)
+        write_files(files)
+        self._systemctl("daemon-reload")
+        # A daemon that runs by older files is replaced; one that was started by hand is not this service's to stop.
+        self._systemctl("stop", SERVICE)
+        for unit in reversed([path.name for path in files]):
+            ended = self._systemctl("enable", "--now", unit)
+            if ended.returncode != 0:
+                journal = self._run(
+                    ["journalctl", "--user", "-u", unit, "-n", _JOURNAL_LINES, "--no-pager", "-o", "cat"]
+                )
+                raise ServiceError(
+                    f"The unit {unit} can't be started: {ended.stderr.strip() or 'it ended at once'}",
+                    hint=journal.stdout.strip() or f"Look at 'systemctl --user status {unit}'.",
+                )
+
+    def state(self, plan: ServicePlan) -> ServiceState:
+        files = self.files(plan)
+        shown = self._systemctl("show", SERVICE, "-p", "UnitFileState,ActiveState,SubState,MainPID")
+        values = dict(line.partition("=")[::2] for line in shown.stdout.splitlines())
+        detail = (
+            f"{values.get('ActiveState', 'unknown')} ({values.get('SubState', '')})" if values else shown.stderr.strip()
+        )
+        return ServiceState(
+            self.name,
+            installed=values.get("UnitFileState") == "enabled",
+            running=values.get("ActiveState") == "active",
+            current=are_current(files),
+            files=tuple(path for path in files if path.exists()),
+            detail=detail,
+        )
+
+    def remove(self, plan: ServicePlan) -> bool:
+        files = self.files(plan)
+        if not any(path.exists() for path in files):
+            return False
+        self._systemctl("disable", "--now", SOCKET, SERVICE)
+        remove_files(files)
+        self._systemctl("daemon-reload")
+        return True
+
+    def _require_manager(self) -> None:
+        asked = self._systemctl("show-environment")
+        if asked.returncode != 0:
+            raise ServiceError(
+                f"No systemd runs for this user here ({asked.stderr.strip()}).",
+                hint="Log in as the user, not by su or sudo; 'appliance service install --print' shows the units.",
+            )
+
+    def _systemctl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self._run(["systemctl", "--user", *arguments])
+
+
+def _escaped(text: str) -> str:
+    """A text in a unit: % begins a specifier."""
+    return text.replace("%", "%%")
+
+
+def _quoted(argument: str) -> str:
+    """An argument of ExecStart."""
+    escaped = _escaped(argument).replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")
+    return f'"{escaped}"' if set(escaped) & set(" \t;'\\\"") else escaped

@@ -1,0 +1,40 @@
+"""Writes a kit: a zip file that Python runs, whose bytes depend on its entries alone."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+FIRST_LINE = b"#!/usr/bin/env python3\n"
+CHECKSUMS = "SHA256SUMS"
+_FILE_MODE = 0o100644 << 16
+_UNIX = 3
+
+
+def write(path: Path, entries: Mapping[str, bytes | Path], epoch: int) -> str:
+    """Write a kit. Returns its SHA-256.
+
+    Args:
+        entries: By name; ``__main__.py`` is what Python runs.
+        epoch: The time of each entry, in seconds since 1970.
+    """
+    sums = "".join(f"{hashlib.sha256(_content(entries[name])).hexdigest()}  {name}\n" for name in sorted(entries))
+    moment = time.gmtime(epoch)[:6]
+    with path.open("wb") as file:
+        file.write(FIRST_LINE)
+        with zipfile.ZipFile(file, "w") as archive:
+            for name, content in sorted({**entries, CHECKSUMS: sums.encode()}.items()):
+                entry = zipfile.ZipInfo(name, moment)
+                entry.external_attr, entry.create_system = _FILE_MODE, _UNIX
+                # Wheels are compressed already.
+                entry.compress_type = zipfile.ZIP_STORED if name.endswith(".whl") else zipfile.ZIP_DEFLATED
+                archive.writestr(entry, _content(content))
+    path.chmod(0o755)
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _content(value: bytes | Path) -> bytes:
+    return value.read_bytes() if isinstance(value, Path) else value

@@ -1,0 +1,91 @@
+"""Small kits for tests: wheels with a program of a few lines, in the form of the real ones."""
+
+from __future__ import annotations
+
+import ensurepip
+import json
+import textwrap
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from kit import archive
+from kit.targets import this_machine
+
+ROOT = Path(__file__).resolve().parents[2]
+EPOCH = 1_700_000_000
+
+PROGRAM = """
+import os, pathlib, sys
+home = pathlib.Path.home() / "memory"
+if sys.argv[1:] == ["--version"]:
+    print("appliance {version}")
+elif sys.argv[1:] == ["command"]:
+    print(os.environ["MEMORY_APPLIANCE_COMMAND"])
+elif sys.argv[1] == "demo":
+    print("the demo of {version}")
+    sys.exit({demo_exit})
+elif sys.argv[1] == "backup":
+    assert sys.argv[3:] == ["--home", str(home)]
+    target = pathlib.Path(sys.argv[2])
+    target.mkdir(exist_ok=True)
+    (target / "by-{version}").write_bytes((home / "recall.db").read_bytes())
+    sys.exit({backup_exit})
+"""
+
+PATHS = """
+import pathlib, types
+def find_home(home):
+    return types.SimpleNamespace(root=pathlib.Path.home() / "memory")
+"""
+
+
+def write_wheel(
+    folder: Path, name: str, version: str, files: Mapping[str, str], requires: Sequence[str] = (), more: str = ""
+) -> Path:
+    """A pure wheel with the given files."""
+    path = folder / f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
+    info = f"{name.replace('-', '_')}-{version}.dist-info"
+    metadata = f"Metadata-Version: 2.4\nName: {name}\nVersion: {version}\n{more}"
+    metadata += "".join(f"Requires-Dist: {one}\n" for one in requires)
+    with zipfile.ZipFile(path, "w") as wheel:
+        for file, content in files.items():
+            wheel.writestr(file, content)
+        wheel.writestr(f"{info}/METADATA", metadata)
+        wheel.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        wheel.writestr(f"{info}/RECORD", "")
+    return path
+
+
+def pip_wheel() -> Path:
+    """The wheel of pip that this Python brings."""
+    found = sorted((Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl"))
+    if not found:
+        pytest.skip("this Python brings no pip")
+    return found[0]
+
+
+def write_kit(folder: Path, version: str, *, demo_exit: int = 0, backup_exit: int = 0, **target: str) -> Path:
+    """A kit with a program that has a version, a demo and a backup."""
+    program = textwrap.dedent(PROGRAM).format(version=version, demo_exit=demo_exit, backup_exit=backup_exit)
+    files = {"appliance/__init__.py": "", "appliance/__main__.py": program, "appliance/paths.py": PATHS}
+    files["appliance/tests/test_it.py"] = "not needed"
+    wheel, pip = write_wheel(folder, "memory-appliance", version, files), pip_wheel()
+    here = this_machine()
+    description = {
+        "version": version, "target": {"platform": here.platform, "python": here.python} | target,
+        "wheels": [wheel.name], "unused": ["**/tests"],
+    }  # fmt: skip
+    entries: dict[str, bytes | Path] = {
+        "__main__.py": ROOT / "packaging/kit/installer.py",
+        "kit.json": json.dumps(description).encode(),
+        f"installer/{pip.name}": pip,
+        f"wheels/{wheel.name}": wheel,
+        "docs/README.md": b"how it works",
+    }
+    path = folder / f"kit-{version}.pyz"
+    archive.write(path, entries, EPOCH)
+    return path

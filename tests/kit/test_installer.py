@@ -1,0 +1,155 @@
+"""The kit's installer: beside what is there, tried before it is used, never over what is another's, away without a
+trace."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from kit import installer
+
+from tests.kit.kits import write_kit
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the command is a shell script")
+
+
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="glibc is Linux's")
+
+
+@pytest.fixture
+def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home folder of a person."""
+    folder = tmp_path / "person with space"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setattr(installer, "NEEDED_BYTES", 1)
+    return folder
+
+
+def run(kit: Path, *arguments: str) -> int:
+    return installer.main(arguments, kit)
+
+
+def version_of(person: Path) -> str:
+    return answer(person, "--version")
+
+
+def answer(person: Path, argument: str) -> str:
+    command = person / ".local/bin/appliance"
+    return subprocess.run([command, argument], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.slow
+def test_install_upgrade_rollback_and_uninstall(
+    tmp_path: Path, person: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = write_kit(tmp_path, "1.0"), write_kit(tmp_path, "2.0")
+    assert run(first, "install") == 0
+    assert "is not in PATH" in capsys.readouterr().out
+    assert version_of(person) == "appliance 1.0"
+    assert answer(person, "command") == str(person / ".local/bin/appliance")
+    prefix = person / ".local/lib/memory-appliance"
+    (folder,) = (prefix / "versions").iterdir()
+    assert (folder / "share/docs/README.md").read_text() == "how it works"
+    assert not [*folder.rglob("appliance/tests")], "what is not needed is left out"
+    assert not [*folder.rglob("*.whl")] and not [*folder.rglob("pip")], "nor is the installer's own tool left behind"
+    assert run(first, "install") == 0
+    assert "installed already" in capsys.readouterr().out
+
+    memory = person / "memory"
+    memory.mkdir()
+    (memory / "recall.db").write_bytes(b"ten years")
+    assert run(second, "install") == 0
+    assert version_of(person) == "appliance 2.0"
+    assert (person / "memory-backups/by-1.0").read_bytes() == b"ten years", "by the version that wrote it"
+    assert run(second, "rollback") == 0
+    assert version_of(person) == "appliance 1.0"
+    assert run(second, "install", "--no-backup") == 0
+    assert version_of(person) == "appliance 2.0"
+    for number in ("3.0", "4.0"):
+        assert run(write_kit(tmp_path, number), "install") == 0
+    assert [path.name.partition("-")[0] for path in sorted((prefix / "versions").iterdir())] == ["3.0", "4.0"]
+
+    assert run(first, "uninstall") == 0
+    assert not prefix.exists() and not (person / ".local/bin/appliance").exists()
+    assert (memory / "recall.db").read_bytes() == b"ten years"
+    assert run(first, "uninstall") == 1
+    assert "Nothing is installed" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("failing", ["demo_exit", "backup_exit"])
+def test_an_upgrade_that_fails_leaves_the_version_before_in_use(
+    tmp_path: Path, person: Path, capsys: pytest.CaptureFixture[str], failing: str
+) -> None:
+    assert run(write_kit(tmp_path, "1.0", backup_exit=int(failing == "backup_exit")), "install") == 0
+    (person / "memory").mkdir()
+    (person / "memory/recall.db").touch()
+    second = write_kit(tmp_path, "2.0", demo_exit=int(failing == "demo_exit"))
+    assert run(second, "install") == 1
+    said = capsys.readouterr().err
+    assert ("Could not run its demo" if failing == "demo_exit" else "Could not back up the memory") in said
+    assert version_of(person) == "appliance 1.0"
+    if failing == "demo_exit":
+        assert len([*(person / ".local/lib/memory-appliance/versions").iterdir()]) == 1, "nothing is left of it"
+
+
+def test_what_another_has_put_there_is_not_overwritten(
+    tmp_path: Path, person: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = person / ".local/bin/appliance"
+    command.parent.mkdir(parents=True)
+    command.write_text("mine")
+    assert run(write_kit(tmp_path, "1.0"), "install") == 1
+    assert "is not of this kit" in capsys.readouterr().err
+    assert command.read_text() == "mine" and not [*(person / ".local/lib/memory-appliance/versions").iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ({"python": "3.99"}, "This kit is for Python 3.99, and this is Python"),
+        ({"platform": "linux-riscv64"}, "This kit is for linux-riscv64, and this machine is"),
+        pytest.param({"glibc": "2.999"}, "needs glibc 2.999 or later", marks=ON_LINUX),
+    ],
+)  # fmt: skip
+def test_another_machine_is_refused(
+    tmp_path: Path, person: Path, capsys: pytest.CaptureFixture[str], target: dict[str, str], said: str
+) -> None:
+    assert run(write_kit(tmp_path, "1.0", **target), "install") == 1
+    assert said in capsys.readouterr().err
+    assert not [*person.iterdir()]
+
+
+def test_a_damaged_kit_is_refused(tmp_path: Path, person: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kit = write_kit(tmp_path, "1.0")
+    assert run(kit, "verify") == 0
+    with zipfile.ZipFile(kit) as archive:
+        at = archive.getinfo("wheels/memory_appliance-1.0-py3-none-any.whl").header_offset
+    data = bytearray(kit.read_bytes())
+    data[at + 100] ^= 1
+    kit.write_bytes(data)
+    for verb in ("verify", "install"):
+        assert run(kit, verb) == 1
+        assert "wheels/memory_appliance-1.0-py3-none-any.whl is damaged" in capsys.readouterr().err
+    with zipfile.ZipFile(kit, "a") as archive:
+        archive.writestr("wheels/another.whl", b"")
+    assert run(kit, "verify") == 1
+    assert "another.whl is not listed in this kit" in capsys.readouterr().err
+
+
+def test_without_room_nothing_begins(
+    tmp_path: Path, person: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installer, "NEEDED_BYTES", 1 << 60)
+    assert run(write_kit(tmp_path, "1.0"), "install") == 1
+    assert "Make room, or name another folder with --prefix" in capsys.readouterr().err
+
+
+def test_everything_in_it_can_be_unpacked(tmp_path: Path, person: Path) -> None:
+    assert run(write_kit(tmp_path, "1.0"), "unpack", str(tmp_path / "all")) == 0
+    assert (tmp_path / "all/docs/README.md").read_text() == "how it works"
+    assert (tmp_path / "all/SHA256SUMS").exists()
