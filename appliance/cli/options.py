@@ -98,6 +98,10 @@ Files = Annotated[
     list[str] | None,
     option("--file", "NAME", "Only messages about this file, by its name or the end of its path (repeatable)."),
 ]
+Participants = Annotated[
+    list[str] | None,
+    option("--with", "PERSON", "Only conversations in which this person wrote (repeatable: all of them)."),
+]
 Entities = Annotated[
     list[str] | None, option("--entity", "NAME", "Only messages that name this person, place or product (repeatable).")
 ]

@@ -58,10 +58,7 @@ def search(
     role: options.Roles = None,
     source: options.Sources = None,
     author: options.Authors = None,
-    participants: Annotated[
-        list[str] | None,
-        option("--with", "PERSON", "Only conversations in which this person wrote (repeatable: all of them)."),
-    ] = None,
+    participants: options.Participants = None,
     has: options.Has = None,
     tag: options.Tag = None,
     tool: options.Tools = None,
@@ -235,9 +232,18 @@ def context(
             "Share of a layer, 0 to 1: profile, retrieved, summary or recent (repeatable).",
         ),
     ] = None,
-    tag: Annotated[
-        list[str] | None, option("--tag", "TAG", "Memories only from conversations with this tag (repeatable).")
-    ] = None,
+    role: options.Roles = None,
+    source: options.Sources = None,
+    author: options.Authors = None,
+    participants: options.Participants = None,
+    has: options.Has = None,
+    tag: options.Tag = None,
+    tool: options.Tools = None,
+    file: options.Files = None,
+    entity: options.Entities = None,
+    topic: options.Topics = None,
+    since: options.Since = None,
+    until: options.Until = None,
     no_recall: Annotated[bool, flag("--no-recall", "Use only the session's own messages; search nothing.")] = False,
     recall_limit: Annotated[
         int | None, option("--recall-limit", "N", "Most messages of other conversations.")
@@ -252,7 +258,8 @@ def context(
 ) -> None:  # fmt: skip
     """Build the context that an assistant is given for a question.
 
-    The text goes to stdout, ready for a pipe. A report of how it was built goes to stderr.
+    The text goes to stdout, ready for a pipe. A report of how it was built goes to stderr. The question may hold the
+    filters of a search, such as file:plan.md or since:2024-03: they narrow which memories are recalled.
 
     \b
     Examples:
@@ -261,28 +268,38 @@ def context(
       appliance context "and then?" --session s12 > prompt.txt
       appliance context "how far did we get?" --session s12 --preset tutor
       appliance context "which bank did I choose?" --min-score 0.5 --recall-limit 5
+      appliance context "file:main.go what did I change?" --since 2026-02
       appliance context "the invoice" --share retrieved=0.7 --share recent=0.1
     """
     from appliance.cli import rendering
     from appliance.server.http import responses
 
+    words, filters = extract_filters(
+        query,
+        SearchFilters(
+            user, tuple(source or ()), tuple(author or ()), tuple(participants or ()), tuple(role or ()),
+            tuple(has or ()), tuple(tag or ()), since, until, tuple(tool or ()), tuple(file or ()),
+            tuple(entity or ()), tuple(topic or ()),
+        ),
+        NO_CURSOR,
+    )  # fmt: skip
     with options.open_for_search(home, "context") as memory:
         built = memory.context(
-            query,
+            words.strip(),
             session_id=session,
             budget=budget,
             encoding=encoding,
-            user_id=user,
             profile=profile,
             preset=preset,
             shares=options.parse_shares(share) if share else None,
             auto_recall=False if no_recall else None,
             recall_limit=recall_limit,
             min_score=min_score,
-            tags=tag,
+            **filters.search_arguments(user),
         )
     if json:
         output.print_json(responses.context_shape(built))
     elif built.text:
         output.print_line(built.text.removesuffix("\n"))
+    output.say_notes(filter_notes(query))
     rendering.print_context_report(built)

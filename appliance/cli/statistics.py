@@ -182,6 +182,16 @@ def timeline(
     limit: Annotated[int, option("--limit -k", "N", "Messages a month. Default: 3.", min=1)] = 3,
     user: options.User = None,
     namespace: options.Namespace = "",
+    session: options.InSession = None,
+    role: options.Roles = None,
+    source: options.Sources = None,
+    participants: options.Participants = None,
+    has: options.Has = None,
+    tag: options.Tag = None,
+    tool: options.Tools = None,
+    file: options.Files = None,
+    entity: options.Entities = None,
+    topic: options.Topics = None,
     since: options.Since = None,
     until: options.Until = None,
     reveal: options.Reveal = False,
@@ -194,10 +204,15 @@ def timeline(
     Examples:
       appliance timeline --person ben
       appliance timeline --author ana --since 2025-01-01 -k 5
+      appliance timeline --file main.go --source claude-code
       appliance timeline --json
     """
     with options.open_to_read(home, "timeline", reveal) as memory:
-        found = memory.timeline(author, user_id=user, namespace=namespace, since=since, until=until, limit=limit)
+        found = memory.timeline(
+            author, user_id=user, namespace=namespace, since=since, until=until, limit=limit, session_id=session,
+            sources=source, participants=participants, roles=cast("list[Role] | None", role),
+            has=cast("list[Contained] | None", has), tags=tag, tools=tool, files=file, entities=entity, topics=topic,
+        )  # fmt: skip
         notes = () if found else options.author_notes(memory, author, user, namespace)
     output.say_notes(notes)
     if json:

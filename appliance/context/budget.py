@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from appliance.context.content import ContentUnit, content_units
 from appliance.context.stack_traces import OUTER_ERROR_WEIGHT
-from appliance.store.lexical import stem
+from appliance.context.unit_order import order_units
 
 CountTokens = Callable[[str], int]
 
@@ -27,7 +27,6 @@ ELISION, LINE_ELISION = "[…] ", "[…]\n"
 """Stand for sentences and for lines that are left out."""
 
 _CLAUSE_END = re.compile(r"[,;:)\]}]\s+")
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,46 +45,60 @@ def fits(text: str, max_tokens: int, count: CountTokens) -> bool:
 def shorten(text: str, words: Sequence[str], max_tokens: int, count: CountTokens) -> TextExtract | None:
     """Select the units of a text that say most and share most words with ``words``, within ``max_tokens`` tokens.
 
-    Units (``content.content_units``) stay whole and in their order; "[…]" stands for those left out. Only an error of
-    a stack trace is cut, between its clauses, if it can't fit. None if nothing useful fits.
+    Units with rare words of the query come first (``unit_order.order_units``). Units (``content.content_units``) stay
+    whole and in their order; "[…]" stands for those left out. Only an error of a stack trace is cut, between its
+    clauses, if it can't fit. None if nothing useful fits.
     """
     if max_tokens < MIN_SHORTENED_TOKENS:
         return None
-    stems = {stem(word) for word in words}
     units = content_units(text)
-    scores = [unit.weight + _overlap(unit.text, stems, max_tokens) for unit in units]
-    order = sorted(range(len(units)), key=lambda i: (-scores[i], i))
+    order = order_units(units, words, MAX_CHARACTERS_PER_TOKEN * max_tokens)
     elision_tokens = count(ELISION)
     kept: set[int] = set()
     spent, misses = elision_tokens, 0
-    for i in order:
+    for place, i in enumerate(order.numbers):
         if max_tokens - spent <= 2 or misses == MAX_MISSES:
             break
         if i in kept:  # another unit needs it
             continue
         added = _with_needed(units, i, kept)
-        cost = 0
-        for one in added:
-            unit = units[one]
-            if unit.weight >= OUTER_ERROR_WEIGHT and not fits(unit.text, max_tokens - spent, count):
-                units[one] = unit = _shortened_error(unit, (max_tokens - spent) // 2, count)
-            if not fits(unit.text, max_tokens - spent - cost, count):
-                break
-            cost += count(unit.text)
-        else:
-            cost += elision_tokens * _added_gaps(kept, added, len(units))
-            if spent + cost <= max_tokens:
-                kept.update(added)
-                spent += cost
-                continue
-        misses += 1
+        cost = _cost(units, added, kept, max_tokens - spent, count)
+        if cost is None and place < order.rare and len(added) > 1:
+            # What was asked for by name stands alone rather than not at all.
+            added = [i]
+            cost = _cost(units, added, kept, max_tokens - spent, count)
+        if cost is None:
+            misses += 1
+            continue
+        kept.update(added)
+        spent += cost
+    last_places = {i: place for place, i in enumerate(order.numbers)}
     while kept:
         short = _join(units, kept)
         if (tokens := count(short)) <= max_tokens:
             return TextExtract(short, tokens)
         needed = {one for i in kept for one in units[i].needs}
-        kept.discard(min(kept - needed, key=lambda i: scores[i]))
+        kept.discard(max(kept - needed, key=last_places.__getitem__))
     return None
+
+
+def _cost(
+    units: list[ContentUnit], added: Sequence[int], kept: AbstractSet[int], max_tokens: int, count: CountTokens
+) -> int | None:
+    """The tokens that units add, with the marks for what is left out around them; None if they don't fit.
+
+    An error that is too large is shortened in ``units``.
+    """
+    cost = 0
+    for one in added:
+        unit = units[one]
+        if unit.weight >= OUTER_ERROR_WEIGHT and not fits(unit.text, max_tokens, count):
+            units[one] = unit = _shortened_error(unit, max_tokens // 2, count)
+        if not fits(unit.text, max_tokens - cost, count):
+            return None
+        cost += count(unit.text)
+    cost += count(ELISION) * _added_gaps(kept, added, len(units))
+    return cost if cost <= max_tokens else None
 
 
 def _with_needed(units: Sequence[ContentUnit], i: int, kept: AbstractSet[int]) -> list[int]:
@@ -120,16 +133,6 @@ def _shortened_error(unit: ContentUnit, max_tokens: int, count: CountTokens) -> 
             break
         best = replace(unit, text=beginning)
     return best
-
-
-def _overlap(sentence: str, stems: AbstractSet[str], max_tokens: int) -> int:
-    """How many of the stems a sentence has; 0 for a sentence that can't fit."""
-    if len(sentence) > MAX_CHARACTERS_PER_TOKEN * max_tokens:
-        return 0
-    folded = sentence.casefold()
-    if not any(one in folded for one in stems):
-        return 0
-    return len({stem(word) for word in _WORD.findall(sentence)} & stems)
 
 
 def _join(units: Sequence[ContentUnit], kept: AbstractSet[int]) -> str:

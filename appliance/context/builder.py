@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from appliance import timestamps
-from appliance.context import layers, memory_selection
+from appliance.context import layers, memory_selection, worth
 from appliance.context.answers import without_reasoning_of_answers
 from appliance.context.materials import ContextMaterial, ContextPlan
 from appliance.context.shares import Shares
@@ -36,6 +36,12 @@ MAX_TURNS = 200
 
 MAX_PROCEDURES = 2
 """How many procedures a context for a how-to question contains."""
+
+FILTERS = (
+    "sources", "authors", "participants", "roles", "has", "tags", "tools", "files", "entities", "topics", "since",
+    "until",
+)  # fmt: skip
+"""The filters that a request shares with a search. Procedures have none, and are left out where one is given."""
 
 NOTHING_ASKED = Hits((), query="", mode="hybrid", notes=(), took_ms=0.0, found=False, supports_context=False)
 """The hits for a greeting or thanks, which ask for no memory."""
@@ -126,9 +132,11 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
         turn_texts = [turn.text for turn in turns if turn.text.strip() != request.query.strip()]
         excluded_texts = inputs.excluded_texts
         found = NOTHING_ASKED
-        if recall.min_score is not None or not is_courtesy(request.query):
+        if recall.min_score is not None or _is_narrowed(request) or not is_courtesy(request.query):
             memory_search = _memory_search(inputs, scope, len(excluded_texts), recall)
             found, effective_query = sources.search(memory_search, turn_texts)
+        # A minimum score of the caller's own holds instead; and of a follow-up the scores are those of half a question.
+        scores_tell = recall.min_score is None and effective_query == request.query
         has_match = bool(found.hits) if recall.min_score else found.supports_context
         hits = [hit for hit in found if normalize_whitespace(hit.text) not in excluded_texts]
         summaries = [hit.summary for hit in found.summaries]
@@ -136,7 +144,7 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
         ids = [hit.message_id for hit in hits]
         weighed = [*ids, *(quote.message_id for fact in facts if fact.kind == "instruction" for quote in fact.evidence)]
         importances = {messages.message_id(key): one for key, one in importance.get(db, _keys(weighed)).items()}
-        if sources.is_how_to(request.query):
+        if sources.is_how_to(request.query) and not _is_narrowed(request):
             summaries = [*_find_procedures(sources, effective_query, scope), *summaries]
         material = ContextMaterial(
             turns=turns,
@@ -148,6 +156,7 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
             importance={id: one.importance for id, one in importances.items()},
             pinned={id for id, one in importances.items() if one.pinned},
             judgements={id: one.feedback.judgement for id, one in importances.items() if one.feedback.judgement},
+            worth=worth.scores(hits) if scores_tell else {},
             no_match=not (has_match or (found.hits and recall.min_score == 0)),
             found=has_match,
         )
@@ -172,8 +181,9 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
 
 
 def _memory_search(inputs: ContextInputs, scope: Scope, excluded: int, recall: RecallOptions) -> SearchRequest:
+    request = inputs.request
     return SearchRequest(
-        inputs.request.query,
+        request.query,
         limit=memory_selection.hits_needed(inputs.budget) + excluded,
         profile=inputs.ranking,
         per_session=0,
@@ -182,9 +192,14 @@ def _memory_search(inputs: ContextInputs, scope: Scope, excluded: int, recall: R
         user_id=scope.user_id,
         namespace=scope.namespace,
         agent_id=scope.agent_id,
-        asked_in=inputs.request.session_id,
-        tags=inputs.request.tags,
+        asked_in=request.session_id,
+        **{name: getattr(request, name) for name in FILTERS},
     )
+
+
+def _is_narrowed(request: ContextRequest) -> bool:
+    """Whether only some messages may be recalled."""
+    return any(getattr(request, name) for name in FILTERS)
 
 
 def _check_membership(session: SessionInfo, scope: Scope) -> None:

@@ -1,9 +1,9 @@
 """Parts a text into units by the kind of its content, so that a shorter text keeps what matters of each kind.
 
-A unit is a sentence of prose, or a whole line of code, of a log, a table, a list or quoted mail, or a frame of a stack
-trace: nothing is ever cut inside a path, a number or a name. A unit has a weight beside its words in common with the
-query, and may need other units: a row its header, a line of code its fences and its function, a quoted line the line
-that says who wrote it.
+A unit is a sentence of prose (or a part of one that is very long), a whole line of code, of a log, a table, a list or
+quoted mail, or a frame of a stack trace: nothing is ever cut inside a path, a number or a name. A unit has a weight
+beside its words in common with the query, and may need other units: a row its header, a line of code its fences and its
+function, a quoted line the line that says who wrote it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,20 @@ MAX_ATTRIBUTION_CHARACTERS = 300
 MAX_LIST_ITEM_CHARACTERS = 200
 """A longer item of a list is parted into its sentences."""
 
+MAX_CODE_LINE_CHARACTERS = 300
+"""A longer line is no definition, and no row of a table with commas."""
+
+MIN_DELIMITED_ROWS = 4
+"""So many lines in a row with as many commas or semicolons are a table: fewer may be sentences."""
+
+MAX_SENTENCE_CHARACTERS, PART_CHARACTERS = 600, 160
+"""A longer sentence is parted, and how long its parts are at least."""
+
 QUOTE_WEIGHT = -0.5
 """A quoted line comes behind the author's own words that share as many words with the query."""
+
+TABLE_LANGUAGES = ("csv", "tsv")
+"""The languages of fenced blocks that are tables."""
 
 DEFINITION_WEIGHT, FAILED_WEIGHT, WARNING_WEIGHT = 0.5, 3.0, 1.0
 """The weights of a definition in code, and of a log's errors and warnings. A sentence with as many words of the query
@@ -45,13 +57,21 @@ _NO_SENTENCE_END = re.compile(
 )
 """The day of a date ("12. März"), an initial and an abbreviation ("approx. 3.5 m") go on behind their full stop."""
 
+_BREAK = re.compile(r"""\s+|(?<=[>},;])(?=[<{\["])""")
 _LOOKBACK_CHARACTERS = 12
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
+_MODIFIER = "export|default|public|private|protected|internal|static|async|abstract|final|override|pub"
 _DEFINITION = re.compile(
-    r"(\s*)(?:(?:export|default|public|private|protected|static|async|abstract|final|pub)\s+)*"
+    rf"\s*(?:(?:{_MODIFIER})\s+)*(?:"
     r"(?:def|class|function|func|fn|impl|struct|interface|enum|trait|type|module)\b"
+    r"|(?:const|let|var)\s+\w+\s*=\s*(?:async\b\s*)?(?:function\b|\([^()]*\)\s*=>|\w+\s*=>)"
+    r"|(?!(?:if|else|for|while|switch|catch|return|do|try|with|using)\b)[\w<>\[\].*&:]+(?:\s+[\w<>\[\].*&:]+)*\s*"
+    r"\([^()]*\)[\w\s:<>,]*\{\s*$)"
 )
+_CLOSING = re.compile(r"\s*(?:[)}\]]+[;,]?|end)\s*$")
+_TOP_LEVEL = re.compile(r"[@})\]]|end\b|(?:import|from|package|use|using|#include)\b|//|/\*|#\s*\w")
+"""What stands unindented between definitions in code without fences."""
 _LOG_LINE = re.compile(
     r"\s*\[?(?:\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d"
     r"|(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL)\b)"
@@ -122,7 +142,7 @@ def _units(lines: Sequence[str], offset: int, in_code: bool = False) -> list[Con
             _, parts = read_trace(lines, at) or (end, [])
             units += [ContentUnit(one.text, "trace", one.weight) for one in parts]
         elif kind == "code":
-            units += _fenced(part, first)
+            units += _fenced(part, first) if _FENCE.match(part[0]) else _code(part, first)
         elif kind == "log":
             units += _log(part)
         elif kind == "table":
@@ -149,8 +169,12 @@ def _section(lines: Sequence[str], at: int, in_code: bool) -> tuple[int, Content
         return next(closing, len(lines) - 1) + 1, "code"
     if "|" in line and at + 1 < len(lines) and _is_table_rule(lines[at + 1]):
         return _run_end(lines, at, lambda one: "|" in one), "table"
-    if "\t" in line.strip() and at + 1 < len(lines) and _columns(line) == _columns(lines[at + 1]):
-        return _run_end(lines, at, lambda one: _columns(one) == _columns(line)), "table"
+    if "\t" in line.strip() and at + 1 < len(lines) and _columns(line, "\t") == _columns(lines[at + 1], "\t"):
+        return _run_end(lines, at, lambda one: _columns(one, "\t") == _columns(line, "\t")), "table"
+    if (mark := next((mark for mark in ";," if _is_delimited(lines, at, mark)), None)) is not None:
+        return _run_end(lines, at, lambda one: _columns(one, mark) == _columns(line, mark)), "table"
+    if _begins_code(lines, at):
+        return _run_end(lines, at, _is_code_beside_definitions), "code"
     if _QUOTED.match(line) or (
         _is_attribution(line) and at + 1 < len(lines) and (_QUOTED.match(lines[at + 1]) or "---" in line)
     ):
@@ -192,8 +216,48 @@ def _is_table_rule(line: str) -> bool:
     return "|" in line and "-" in line and not line.strip("|:- \t\r\n")
 
 
-def _columns(line: str) -> int:
-    return line.strip().count("\t")
+def _columns(line: str, mark: str) -> int:
+    return line.strip().count(mark)
+
+
+def _is_delimited(lines: Sequence[str], at: int, mark: str) -> bool:
+    """Whether a table with commas or semicolons begins here: rows that are no sentences, with as many columns."""
+    columns = _columns(lines[at], mark)
+    rows = lines[at : at + MIN_DELIMITED_ROWS]
+    return (
+        bool(columns)
+        and len(rows) == MIN_DELIMITED_ROWS
+        and all(
+            len(row) <= MAX_CODE_LINE_CHARACTERS
+            and not _LIST_ITEM.match(row)
+            and _columns(row, mark) == columns
+            and not row.rstrip().endswith((mark, ".", "!", "?", ":", "{"))
+            for row in rows
+        )
+    )
+
+
+def _is_definition(line: str) -> bool:
+    return len(line) <= MAX_CODE_LINE_CHARACTERS and _DEFINITION.match(line) is not None
+
+
+def _begins_code(lines: Sequence[str], at: int) -> bool:
+    """Whether code without fences begins here: a definition with an indented line behind it."""
+    line = lines[at]
+    return (
+        line.rstrip().endswith(("{", ":", "(", ")"))
+        and at + 1 < len(lines)
+        and _indent(lines[at + 1]) > _indent(line)
+        and _is_definition(line)
+    )
+
+
+def _is_code_beside_definitions(line: str) -> bool:
+    return line[:1].isspace() or _TOP_LEVEL.match(line) is not None or _is_definition(line)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _prose(lines: Iterable[str]) -> list[ContentUnit]:
@@ -226,14 +290,32 @@ def _sentences(line: str) -> list[str]:
             continue
         sentences.append(line[start : found.end()])
         start = found.end()
-    return [*sentences, line[start:]] if start < len(line) else sentences
+    if start < len(line):
+        sentences.append(line[start:])
+    return [part for sentence in sentences for part in _parts(sentence)]
+
+
+def _parts(sentence: str) -> list[str]:
+    """A sentence, or the parts of one that is too long to be kept whole: speech without punctuation, a page in a line.
+    They end between two words or values."""
+    if len(sentence) <= MAX_SENTENCE_CHARACTERS:
+        return [sentence]
+    parts: list[str] = []
+    start = 0
+    for found in _BREAK.finditer(sentence):
+        if found.end() - start >= PART_CHARACTERS:
+            parts.append(sentence[start : found.end()])
+            start = found.end()
+    return [*parts, sentence[start:]] if start < len(sentence) else parts
 
 
 def _fenced(lines: Sequence[str], first: int) -> list[ContentUnit]:
     """A fenced block: what stands of it stands between its fences."""
     mark = _FENCE.match(lines[0])
     closed = len(lines) > 1 and mark is not None and _closes(lines[-1], mark.group(1))
-    inner = _units(lines[1:-1] if closed else lines[1:], first + 1, in_code=True)
+    body = lines[1:-1] if closed else lines[1:]
+    is_table = body and lines[0].strip().lower().endswith(TABLE_LANGUAGES)
+    inner = _table(body, first + 1) if is_table else _units(body, first + 1, in_code=True)
     fences = (first, first + 1 + len(inner)) if closed else (first,)
     units = [ContentUnit(lines[0], "code", QUOTE_WEIGHT)]
     units += [replace(unit, needs=(*unit.needs, *fences)) for unit in inner]
@@ -245,11 +327,14 @@ def _code(lines: Sequence[str], first: int) -> list[ContentUnit]:
     units: list[ContentUnit] = []
     open_definitions: list[tuple[int, int]] = []  # indentation, number
     for line in lines:
-        indent = len(line) - len(line.lstrip())
+        indent, closed = _indent(line), None
         while open_definitions and open_definitions[-1][0] >= indent:
-            open_definitions.pop()
-        needs = (open_definitions[-1][1],) if open_definitions else ()
-        definition = _DEFINITION.match(line)
+            closed = open_definitions.pop()
+        if closed is not None and closed[0] == indent and _CLOSING.match(line):
+            needs: tuple[int, ...] = (closed[1],)
+        else:
+            needs = (open_definitions[-1][1],) if open_definitions else ()
+        definition = _is_definition(line)
         if definition:
             open_definitions.append((indent, first + len(units)))
         units.append(ContentUnit(line, "code", DEFINITION_WEIGHT if definition else 0.0, needs))

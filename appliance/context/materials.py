@@ -62,6 +62,7 @@ class ContextMaterial:
         importance: 0 to 1 by message id; 0.5 if not known.
         pinned: The ids of pinned messages.
         judgements: The feedback that holds ("helpful", "wrong", "outdated"), by message id.
+        worth: What hits are worth, 0 to 1, by message id; 1 if not known. See ``worth``.
         no_match: Whether memories were searched for, and none is good enough to be shown.
         found: Whether the best memory is a good match, or none was searched for.
     """
@@ -76,6 +77,7 @@ class ContextMaterial:
     importance: Mapping[str, float] = field(default_factory=dict)
     pinned: Collection[str] = ()
     judgements: Mapping[str, str] = field(default_factory=dict)
+    worth: Mapping[str, float] = field(default_factory=dict)
     no_match: bool = False
     found: bool = True
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from appliance import timestamps
-from appliance.context import render
+from appliance.context import render, worth
 from appliance.context.budget import MIN_SHORTENED_TOKENS, fits, shorten
 from appliance.context.materials import ContextMaterial, ContextPlan, PromptPart, TimelinePosition
 from appliance.context.stack_traces import has_trace
@@ -71,6 +71,8 @@ but never excludes it."""
 
 NO_TOKENS_LEFT = "no room left"
 FAR_WEAKER = "far weaker match than the best"
+UNLIKELY = "too unlikely for a context of this size"
+REPEATS_MESSAGES = "a summary of messages that are shown"
 NO_GOOD_MATCH = "no good match for the query"
 OVER_LIMIT = "over the recall limit"
 PLACEHOLDER = "a placeholder of the app, without words of a person"
@@ -84,6 +86,7 @@ class MemoryCandidate:
         rank: Its rank among the hits; 0 for the neighbour of another memory.
         relevance: Its share of the best score.
         importance: 0 to 1.
+        most_tokens: The most that it is worth.
     """
 
     id: str
@@ -98,6 +101,7 @@ class MemoryCandidate:
     importance: float
     pinned: bool
     why: Mapping[str, object]
+    most_tokens: int
     corrected: str | None = None
     judgement: str | None = None
 
@@ -126,6 +130,13 @@ class MemorySelection:
         self.heading_tokens[piece.group] = self.heading_tokens.get(piece.group, head)
         self.pieces[piece.item.message_id] = piece
         return True
+
+    def take_out(self, id: str) -> None:
+        """Take a part out again, and the head of its group if nothing else stands under it."""
+        piece = self.pieces.pop(id)
+        self.tokens_left += piece.item.tokens
+        if not any(other.group == piece.group for other in self.pieces.values()):
+            self.tokens_left += self.heading_tokens.pop(piece.group)
 
     def tokens_left_under(self, group: str) -> int:
         """The tokens left for a part in a group, whose head may have to be added."""
@@ -158,7 +169,9 @@ def select_memories(
         hits = ()
     selection = MemorySelection(plan, max_tokens - plan.count(render.RETRIEVED))
     memories = [
-        one for one in selection_order(plan, _to_memories(replace(material, hits=hits), dropped)) if one.id not in shown
+        one
+        for one in selection_order(plan, _to_memories(replace(material, hits=hits), dropped, plan.budget))
+        if one.id not in shown
     ]
     procedures = [summary for summary in material.summaries if summary.level == "procedure"]
     _add_summaries(selection, material, procedures, int(max_tokens * PROCEDURES_SHARE))
@@ -180,6 +193,12 @@ def select_memories(
             dropped.append(Dropped(memory.id, NO_TOKENS_LEFT))
             continue
         piece = _fit(selection, memory, max(token_allowance(plan, memory, memory_tokens), ALWAYS_ALLOWED_TOKENS))
+        if piece is None or piece.item.fidelity == "placeholder":
+            # Its sentences are longer than its allowance: it comes before all that is weaker.
+            piece = (
+                _fit_in_words(selection, memory, int(min(memory_tokens * memory.relevance, memory.most_tokens)))
+                or piece
+            )
         if piece is None or not selection.put(piece):
             dropped.append(Dropped(memory.id, NO_TOKENS_LEFT))
         elif memory.rank <= MEMORIES_WITH_NEIGHBOURS:
@@ -188,13 +207,14 @@ def select_memories(
                     part = _fit(selection, neighbour, EXCERPT_TOKENS)
                     if part is not None and part.item.fidelity != "placeholder":
                         selection.put(part)
+    _take_out_repetitions(selection, others, shown, dropped)
     _give_tokens_left(selection, memories)
     return list(selection.pieces.values())
 
 
 def full_parts(plan: ContextPlan, hits: Sequence[Hit]) -> Iterator[PromptPart]:
     """Each hit in full, if it fits into the budget by itself."""
-    for memory in _to_memories(ContextMaterial(hits=hits), []):
+    for memory in _to_memories(ContextMaterial(hits=hits), [], plan.budget):
         piece = _full_part(plan, memory, plan.budget)
         if piece is not None:
             yield piece
@@ -233,8 +253,9 @@ def age_factor(now: int, timestamp: str | None) -> float:
     return 1.0 - (1.0 - OLD_AGE_FACTOR) * min(max((days - FRESH_DAYS) / (OLD_DAYS - FRESH_DAYS), 0.0), 1.0)
 
 
-def _to_memories(material: ContextMaterial, dropped: list[Dropped]) -> Iterator[MemoryCandidate]:
-    """The hits as candidates, without those far weaker than the best."""
+def _to_memories(material: ContextMaterial, dropped: list[Dropped], budget: int) -> Iterator[MemoryCandidate]:
+    """The hits as candidates, without those far weaker than the best, and those that are not worth their place."""
+    floor = worth.least_score(budget)
     best = max((_score_without_quotes(hit) for hit in material.hits), default=0.0)
     for hit in material.hits:
         if placeholder_kind(hit.text) is not None:
@@ -245,6 +266,10 @@ def _to_memories(material: ContextMaterial, dropped: list[Dropped]) -> Iterator[
         relevance = _score_without_quotes(hit) / best if best > 0 else float(_score_without_quotes(hit) == best)
         if relevance < MIN_RELEVANCE and not quoting:
             dropped.append(Dropped(hit.message_id, FAR_WEAKER))
+            continue
+        worth_of_hit = material.worth.get(hit.message_id, 1.0)
+        if worth_of_hit < floor:
+            dropped.append(Dropped(hit.message_id, UNLIKELY))
             continue
         pinned = hit.message_id in material.pinned
         importance = material.importance.get(hit.message_id, DEFAULT_IMPORTANCE)
@@ -264,6 +289,7 @@ def _to_memories(material: ContextMaterial, dropped: list[Dropped]) -> Iterator[
             why=why | ({"pinned": True} if pinned else {}),
             corrected=hit.corrected,
             judgement=material.judgements.get(hit.message_id),
+            most_tokens=worth.most_tokens(worth_of_hit, budget),
         )
 
 
@@ -324,6 +350,27 @@ def _add_summaries(
             max_tokens -= tokens
 
 
+def _take_out_repetitions(
+    selection: MemorySelection, summaries: Iterable[Summary], shown: Collection[str], dropped: list[Dropped]
+) -> None:
+    """Take out the summaries that repeat messages of the context: half of their quotes, or all that they cover."""
+    texts = {id: piece.item.text for id, piece in selection.pieces.items()}
+    full = {id: piece for id, piece in selection.pieces.items() if piece.item.fidelity == "full"}
+    said = {*shown, *full}
+    for summary in summaries:
+        if summary.id not in texts:
+            continue
+        repeated = sum(one.message_id in said or one.text in texts.get(one.message_id, "") for one in summary.quotes)
+        first, last = int(summary.first_id[1:]), int(summary.last_id[1:])
+        covered = sum(
+            id.startswith("m") and first <= int(id[1:]) <= last and piece.position[2] == summary.session_id
+            for id, piece in full.items()
+        )
+        if (repeated and 2 * repeated >= len(summary.quotes)) or covered >= summary.messages:
+            selection.take_out(summary.id)
+            dropped.append(Dropped(summary.id, REPEATS_MESSAGES))
+
+
 def _fit(selection: MemorySelection, memory: MemoryCandidate, limit: int) -> PromptPart | None:
     """A memory in ``limit`` tokens, or what is left of them: whole, else shortened, else a placeholder."""
     plan, max_tokens = selection.plan, min(limit, selection.tokens_left_under(memory.group))
@@ -339,6 +386,12 @@ def _fit(selection: MemorySelection, memory: MemoryCandidate, limit: int) -> Pro
     if (tokens := plan.count(rendered)) > max(max_tokens, MIN_SHORTENED_TOKENS):
         return None
     return _part(memory, ContextItem(memory.id, words, tokens, "placeholder", memory.why), rendered)
+
+
+def _fit_in_words(selection: MemorySelection, memory: MemoryCandidate, limit: int) -> PromptPart | None:
+    """A memory in ``limit`` tokens, or what is left of them: whole, else shortened to no more than it must be."""
+    plan, max_tokens = selection.plan, min(limit, selection.tokens_left_under(memory.group))
+    return _full_part(plan, memory, max_tokens) or _shortened_part(plan, memory, max_tokens)
 
 
 def _excerpt_tokens(plan: ContextPlan, memory: MemoryCandidate) -> int:
@@ -385,7 +438,7 @@ def _give_tokens_left(selection: MemorySelection, memories: Sequence[MemoryCandi
         piece = selection.pieces.get(memory.id)
         if piece is None or piece.item.fidelity == "full":
             continue
-        full = _full_part(plan, memory, selection.tokens_left + piece.item.tokens)
+        full = _full_part(plan, memory, min(selection.tokens_left + piece.item.tokens, memory.most_tokens))
         if full is not None:
             selection.put(full)
         else:
@@ -396,6 +449,6 @@ def _give_tokens_left(selection: MemorySelection, memories: Sequence[MemoryCandi
             return
         share = min(int(selection.tokens_left * memory.relevance / relevance), selection.tokens_left)
         relevance -= memory.relevance
-        longer = _shortened_part(plan, memory, piece.item.tokens + share)
+        longer = _shortened_part(plan, memory, min(piece.item.tokens + share, memory.most_tokens))
         if longer is not None and longer.item.tokens > piece.item.tokens:
             selection.put(longer)

@@ -153,18 +153,20 @@ class Overviews(OverviewService):
         check_limit(request.limit)
         search = r.SearchRequest(
             "", user_id=request.user_id, namespace=request.namespace, authors=request.authors, since=request.since,
-            until=request.until,
+            until=request.until, session_id=request.session_id, sources=request.sources,
+            participants=request.participants, roles=request.roles, has=request.has, tags=request.tags,
+            tools=request.tools, files=request.files, entities=request.entities, topics=request.topics,
         )  # fmt: skip
         filters = self._filters(search)
         return statistics.timeline(self._database.read(), filters, request.limit)
 
     def _filters(self, search: r.SearchRequest) -> Filters:
         db, scope = self._database.read(), self._scope(search.user_id, search.namespace)
-        if search.authors:
+        if search.authors or search.participants:
             self._refresh_people()
         found = resolve_authors(db, scope, search.authors or ())
         # Pages of documents are not what somebody said.
-        return replace(search_query.resolve_filters(db, search, scope, None, found), documents=False)
+        return replace(search_query.resolve_all_filters(db, search, scope, None, found)[0], documents=False)
 
 
 def _search(request: FilteredRequest[object], has: Sequence[Contained] | None = None) -> r.SearchRequest:

@@ -429,6 +429,10 @@ ENGLISH = Language(
     ),
     asks_how_much=r"how (?:many|much|long|often)",
     amounts=r"one|two|three|four|five|six|seven|eight|nine|ten|twice|once|couple|several",
+    asks_for_change=(
+        r"chang(?:e[ds]?|ing)|edit(?:ed|s|ing)?|modif(?:y|ied|ies|ications?)|rewr(?:ite|ote|itten)|refactor\w*"
+        r"|fix(?:ed|es)?|renamed?|removed?|deleted?|added?|wr(?:ite|ote|itten)|updated?|commit(?:ted)?"
+    ),
     asks_assistant=(
         r"(?:did|have|had|would|could|were|are) you|your (?:recommend|suggest|advice|explan|propos|answer|respon)\w*"
         r"|you (?:recommend|suggest|advise|explain|give|gave|provide|propose|tell|told|say|said|mention|describe|help)"

@@ -307,6 +307,10 @@ GERMAN = Language(
     ),
     asks_how_much=r"wie ?(?:viele?|lange|oft)",
     amounts=r"eine?[nrs]?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|zweimal|einmal|paar|mehrere",
+    asks_for_change=(
+        r"(?:ge|ver)?änder\w*|bearbeite\w*|um(?:ge)?schr(?:ieb|ieben|eiben)|geschrieben|repariert\w*|behoben|entfernt"
+        r"|gelöscht|hinzugefügt|ergänzt|umbenannt"
+    ),
     asks_assistant=r"(?:hast|hattest|würdest|könntest) du|deine?[nrms]? (?:empfehl|vorschl|rat|erklär|antwort)\w*",
     discourse_markers="und|aber|oder|was ist mit|wie ist es mit|wie wäre|was noch|seit wann",
     no="keine?n?",

@@ -165,6 +165,7 @@ class Language:
     asks_when: str = ""  # shows that a question asks for a time
     asks_how_much: str = ""  # shows that a question asks for a number
     amounts: str = ""  # numbers in words
+    asks_for_change: str = ""  # shows that a question asks for what was changed in something
     asks_assistant: str = ""  # shows that a question asks for what the assistant said
     # Show that a message mentions a time. The ranking weights were fitted with these words and with the names of months
     # and weekdays, which need not be listed.

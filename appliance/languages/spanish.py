@@ -264,6 +264,10 @@ SPANISH = Language(
     interrogatives="qué|quién(?:es)?|cuándo|dónde|adónde|cuál(?:es)?|por qué|cómo|cuánt[oa]s?",
     asks_how_much=r"cuánt[oa]s?|cada cuánto",
     amounts=r"un[oa]?s?|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|par|varios|varias|veces",
+    asks_for_change=(
+        r"cambi(?:é|ó|aste|ado|amos|ar|os?)|modific\w+|edit(?:é|ó|aste|ado|ar)|arregl\w+|correg\w+|reescrib\w+"
+        r"|escrib(?:í|ió|iste)|borr\w+|elimin\w+|añad\w+|renombr\w+"
+    ),
     asks_assistant=(
         r"(?:dijiste|recomendaste|sugeriste|explicaste|aconsejaste|diste|propusiste)"
         r"|tus? (?:recomend|suger|consej|explic|propuest|respuest)\w*"

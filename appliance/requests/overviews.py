@@ -318,9 +318,20 @@ class TimelineRequest(Request[list[TimelineMonth]]):
         since: Only messages from this day or time on.
         until: Only messages up to this time, or to the end of this day.
         limit: The most messages a month.
+        session_id: Only this session, by its id or external id. This and what follows is as in a search.
+        sources: Only these formats.
+        participants: Only conversations in which all these people wrote.
+        roles: Only messages with these roles; by default user and assistant.
+        has: Only messages that have any of these besides words.
+        tags: Only sessions with any of these tags.
+        tools: Only messages about a call of any of these tools.
+        files: Only messages about any of these files.
+        entities: Only messages that name any of these.
+        topics: Only conversations about any of these topics.
 
     Raises:
-        UsageError: A date or the limit is invalid.
+        UsageError: A filter or the limit is invalid.
+        NotFound: There is no such session.
     """
 
     name: ClassVar[str] = "overview.timeline"
@@ -332,6 +343,16 @@ class TimelineRequest(Request[list[TimelineMonth]]):
     since: str | date | None = None
     until: str | date | None = None
     limit: int = 3
+    session_id: str | None = None
+    sources: Sequence[str] | None = None
+    participants: Sequence[str] | None = None
+    roles: Sequence[Role] | None = None
+    has: Sequence[Contained] | None = None
+    tags: Sequence[str] | None = None
+    tools: Sequence[str] | None = None
+    files: Sequence[str] | None = None
+    entities: Sequence[str] | None = None
+    topics: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,13 +142,24 @@ class ContextRequest(Request[Context]):
         min_score: The least score of a message of another session, 0 to 1; 0 for the nearest in any case. By default
             the session's option decides, then the settings; without either, there are none if the best is not good
             enough to rely on, and all of them if it is.
+        sources: Memories only of these formats; this and what follows as in a search.
+        authors: Only messages by these people.
+        participants: Only from conversations in which all these people wrote.
+        roles: Only messages with these roles; by default user and assistant.
+        has: Only messages that have any of these besides words, or are pages of a document.
+        tools: Only messages about a call of any of these tools.
+        files: Only messages about any of these files.
+        entities: Only messages that name any of these.
+        topics: Only conversations about any of these topics.
+        since: Only messages from this day or time on.
+        until: Only messages up to this time, or to the end of this day.
 
     Returns:
         The context. ``tokens`` never exceeds ``budget``. ``found`` is False if no memory is a good match.
 
     Raises:
-        UsageError: The budget is below 1, an encoding, profile, preset or share is unknown, or the limit or minimum
-            score is invalid.
+        UsageError: The budget is below 1, an encoding, profile, preset or share is unknown, or the limit, minimum
+            score or a filter is invalid.
         NotFound: No such session.
     """
 
@@ -172,6 +183,17 @@ class ContextRequest(Request[Context]):
     tags: Sequence[str] | None = None
     recall_limit: int | None = None
     min_score: float | None = None
+    sources: Sequence[str] | None = None
+    authors: Sequence[str] | None = None
+    participants: Sequence[str] | None = None
+    roles: Sequence[Role] | None = None
+    has: Sequence[Contained] | None = None
+    tools: Sequence[str] | None = None
+    files: Sequence[str] | None = None
+    entities: Sequence[str] | None = None
+    topics: Sequence[str] | None = None
+    since: str | date | None = None
+    until: str | date | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,6 +121,9 @@ message: a turn may have touched many files."""
 JUDGED_HITS = 5
 """How many of the best hits are read for evidence."""
 
+WORD_JUDGED_HITS = 60
+"""How many of the best hits without a cosine are judged by their own words, as many as a page shows."""
+
 READ_CHARACTERS = 4_000
 """How much of a hit is read for the words of the query by their stems. The rest is only searched for the words as they
 are written; of its neighbours, as much counts as in the second stage."""
@@ -174,6 +177,9 @@ def judge(
             logit = max(logit, _log_odds(KEYWORD_CONFIDENCE))
         logit += _missing_logit(resources, parsed, candidates, ranking, rows)
     logits = np.clip(logit + ranking.scores - ranking.scores[best], -MAX_LOGIT, max(logit, -MAX_LOGIT))
+    if UNKNOWN_WORDS not in ranking.values:
+        behind = np.array(selection.rows[1:WORD_JUDGED_HITS], np.intp)
+        logits = _bounded_by_words(resources, parsed, candidates, ranking, behind[behind != best], logits)
     scores = 1 / (1 + np.exp(-logits))
     is_uncalibrated = has_cosines and calibration is None
     return Confidence(
@@ -181,6 +187,38 @@ def judge(
         found=is_uncalibrated or bool(scores[best] >= MIN_CONFIDENCE),
         supports_context=is_uncalibrated or bool(scores[best] >= MIN_CONTEXT_CONFIDENCE),
     )
+
+
+def _bounded_by_words(
+    resources: SearchResources,
+    parsed: ParsedQuery,
+    candidates: Candidates,
+    ranking: Ranking,
+    rows: Rows,
+    logits: Column,
+) -> Column:
+    """The log-odds, where hits behind the best that have no cosine count as no more than their own words allow.
+
+    The differences of their points were fitted where meaning has a part. Without it they are too small: what only
+    stands next to a message with the words would be nearly as likely as that message.
+    """
+    values = ranking.values
+    certain = (values["quoted"] > 0) | (values["period"] > 0) | (values["file"] > 0)
+    dense = candidates.scores.get("dense")
+    judged = rows[~certain[rows] & (np.isnan(dense[rows]) if dense is not None else True)]
+    if not len(judged):
+        return logits
+    keys = candidates.messages[judged].tolist()
+    adjacent = (ranking.adjacent and ranking.adjacent.select(keys)) or load_adjacent(resources.db, keys)
+    own, near = _coverage(resources, parsed, adjacent, ())
+    length = log1p(len(parsed.words))
+    bound = [
+        _weigh({"own_words": a, "near_words": b, "by_others": 0.0, "length": length}, BY_WORDS)
+        for a, b in zip(own, near, strict=True)
+    ]
+    bounded = logits.copy()
+    bounded[judged] = np.minimum(logits[judged], bound)
+    return bounded
 
 
 def _log_odds(confidence: float) -> float:

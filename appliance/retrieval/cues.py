@@ -26,6 +26,7 @@ _MOST_TIME_WORDS = 3
 _ASKS_HOW_MUCH = _of_any_language(*(one.asks_how_much for one in LANGUAGES))
 _AMOUNT = re.compile(rf"\b(?:\d|(?:{'|'.join(filter(None, (one.amounts for one in LANGUAGES)))})\b)", re.IGNORECASE)
 _ASKS_ASSISTANT = _of_any_language(*(one.asks_assistant for one in LANGUAGES))
+_ASKS_FOR_CHANGE = _of_any_language(*(one.asks_for_change for one in LANGUAGES))
 _LASTS = _of_any_language(*(one.lasting for one in LANGUAGES))
 _STATEMENT = 0.5
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
@@ -38,6 +39,11 @@ _ENTITY = re.compile(r"(?<![.!?]\s)(?<!^)\b(?:[A-ZÀ-ÖØ-Þ]\w+|\w*\d\w*)\b|^\d
 def asks_when(question: str) -> bool:
     """Whether a question asks for a time."""
     return _ASKS_WHEN.search(question) is not None
+
+
+def asks_for_change(question: str) -> bool:
+    """Whether a question asks for what was changed in something."""
+    return _ASKS_FOR_CHANGE.search(question) is not None
 
 
 def temporal_density(text: str) -> float:

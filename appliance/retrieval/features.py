@@ -11,7 +11,7 @@ user_authored    the better of dense and own, if a person wrote it: what is aske
 quoted           1 if it contains what stands in quotation marks in the query, or else most of its literals: names of
                  code, beginnings of hashes, numbers, emoji
 file             1 if it is about a file that the query names, without naming it: its turn touched the file, or it
-                 carries it
+                 carries it. If the query asks what was changed, 1.5 if its turn changed it, and else 0.5
 time             how close it is to a time that the query names: 1 within it, then falling
 period           1 within a time of the query, if it names nothing else but authors, who must have written it ("what did
                  Ben say in August 2022"); less in the earlier years of a day without a year
@@ -71,6 +71,10 @@ from appliance.timestamps import to_microseconds
 BM25_HALF_SATURATION = 2.0
 """The BM25 score per query word that becomes 0.5."""
 
+FILE_EDITED, FILE_TOUCHED = 1.5, 0.5
+"""What counts, where the query asks for changes of a file, that the turn of a message changed it, and that it only
+touched it: a changed one comes before what has the name letter by letter."""
+
 _WORD = re.compile(r"\w+")
 
 RECENCY_HALF_LIFE_MICROSECONDS = 7 * 86_400e6
@@ -95,7 +99,7 @@ def first_stage_features(parsed: ParsedQuery, candidates: Candidates, titles: Ma
         "window": saturate_bm25(_leg_scores(candidates, "window"), len(words)),
         "author": named,
         "quoted": np.isin(candidates.messages, sorted(candidates.quote_matches)).astype(np.float64),
-        "file": np.isin(candidates.messages, sorted(parsed.file_matches - candidates.quote_matches)).astype(np.float64),
+        "file": _about_files(parsed, candidates),
         "user_authored": np.where(is_user, np.maximum(np.maximum(dense, own), 0.0), 0.0),
         "time": closeness(parsed.times, candidates.times),
         "period": _in_period(parsed, candidates, named),
@@ -103,6 +107,16 @@ def first_stage_features(parsed: ParsedQuery, candidates: Candidates, titles: Ma
         "recent": recency(candidates.times, to_microseconds(parsed.query.now)),
         "here": (candidates.sessions == (parsed.query.current_session or 0)).astype(np.float64),
     }
+
+
+def _about_files(parsed: ParsedQuery, candidates: Candidates) -> Column:
+    """Which candidates are about a file that the query names without naming it. If the query asks for changes, those
+    whose turn changed it come first, whether they name it or not."""
+    about = np.isin(candidates.messages, sorted(parsed.file_matches - candidates.quote_matches)).astype(np.float64)
+    if not parsed.file_edits:
+        return about
+    edited = np.isin(candidates.messages, sorted(parsed.file_edits))
+    return np.where(edited, FILE_EDITED, FILE_TOUCHED * about)
 
 
 def _in_period(parsed: ParsedQuery, candidates: Candidates, named: Column) -> Column:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import replace
 
+from appliance.retrieval import cues
 from appliance.store import mentions
 from appliance.types import Filters
 from appliance.types.file_names import paths
@@ -25,6 +26,15 @@ def find_file_matches(db: sqlite3.Connection, query: str, filters: Filters) -> f
     if filters.messages is not None:
         found &= {*filters.messages}
     return frozenset(sorted(found, reverse=True)[:MAX_FILE_MESSAGES])
+
+
+def find_file_edits(db: sqlite3.Connection, query: str, filters: Filters, matches: frozenset[int]) -> frozenset[int]:
+    """Those of the messages about the files of a query whose turn changed one of them, if that is asked for: a call of
+    a tool that only reads a file changes nothing."""
+    if not matches or not cues.asks_for_change(query):
+        return frozenset()
+    files = list(dict.fromkeys(paths(query)))
+    return matches & mentions.messages_mentioning(db, filters, mentions.FILE, files, mentions.EDITING_TOOLS)
 
 
 def narrow_to_files(db: sqlite3.Connection, matches: frozenset[int], filters: Filters) -> Filters:

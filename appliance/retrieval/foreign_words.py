@@ -15,14 +15,14 @@ import numpy as np
 
 from appliance.errors import ModelUnavailable
 from appliance.languages.language import word_set
-from appliance.retrieval.adjacent import load_adjacent
+from appliance.retrieval.adjacent import EXCERPT_CHARACTERS, load_adjacent
 from appliance.retrieval.candidates import Candidates, Column
 from appliance.retrieval.confidence import CALIBRATIONS, UNKNOWN_WORDS, content_words
 from appliance.retrieval.legs import LEXICAL_LEGS
 from appliance.retrieval.ranking import Ranking
 from appliance.retrieval.resources import ParsedQuery, SearchResources
 from appliance.retrieval.time_ranges import within
-from appliance.store import lexical
+from appliance.store import lexical, messages
 
 MIN_UNKNOWN_PIECES = 3
 """The model knows most English words as one or two pieces; "Fahrrad" has three, "Mietvertrag" four."""
@@ -102,6 +102,9 @@ def _shares(resources: SearchResources, candidates: Candidates, rows: Sequence[i
     keys = candidates.messages[rows].tolist()
     adjacent = load_adjacent(resources.db, keys)
     found = {key: _found(words, _fold(f"{one.author or ''} {one.excerpt}")) for key, one in adjacent.excerpts.items()}
+    for key, text in messages.texts(resources.db, keys).items():
+        if len(text) > EXCERPT_CHARACTERS and key in found:
+            found[key] |= _found_whole(words, _fold(text))
     sessions = candidates.sessions[rows].tolist()
     titles = {key: _found(words, _fold(title)) for key, title in lexical.session_titles(resources.db, sessions).items()}
     shares = []
@@ -123,6 +126,12 @@ def _found(words: Sequence[str], text: str) -> set[str]:
         or (not word.isascii() and not _is_latin(word) and word in text)
         or (len(word) >= MIN_PART_CHARACTERS and (word in text or (word.isalpha() and lexical.stem(word) in stems)))
     }
+
+
+def _found_whole(words: Sequence[str], text: str) -> set[str]:
+    """The words that a long text has as they are: of a page, some word begins like nearly every other one."""
+    whole = set(_WORD.findall(text))
+    return {word for word in words if word in whole or (not _is_latin(word) and word in text)}
 
 
 def _fold(text: str) -> str:

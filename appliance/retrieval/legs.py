@@ -22,7 +22,7 @@ from appliance.retrieval.candidates import (
     recent_candidates,
     with_dense_scores,
 )
-from appliance.retrieval.file_matches import find_file_matches, narrow_to_files
+from appliance.retrieval.file_matches import find_file_edits, find_file_matches, narrow_to_files
 from appliance.retrieval.resources import EmbeddedQuery, ParsedQuery, SearchQuery, SearchResources
 from appliance.retrieval.time_ranges import TimeRange
 from appliance.store import chunks, lexical, literals, messages, variants
@@ -67,6 +67,10 @@ def parse_query(resources: SearchResources, search_query: SearchQuery, notes: li
         notes.append(f"only full text was searched: {resources.unavailable_reason}")
     embedded = _embed(resources, search_query, notes)
     leg_queries = [] if resources.index is None else list(_leg_queries(search_query, embedded, notes))
+    is_by_file = "file" in search_query.legs
+    file_matches = (
+        find_file_matches(resources.db, search_query.text, search_query.filters) if is_by_file else frozenset()
+    )
     return ParsedQuery(
         search_query,
         lexical.query_words(search_query.text),
@@ -75,9 +79,8 @@ def parse_query(resources: SearchResources, search_query: SearchQuery, notes: li
         time_ranges.words_beside([*(one.words for one in mentioned_ranges), *impossible], search_query.text),
         embedded,
         impossible,
-        find_file_matches(resources.db, search_query.text, search_query.filters)
-        if "file" in search_query.legs
-        else frozenset(),
+        file_matches,
+        find_file_edits(resources.db, search_query.text, search_query.filters, file_matches),
     )
 
 
@@ -174,7 +177,10 @@ def _with_certain_matches(
 ) -> Candidates:
     """The candidates with the messages that have the query's words letter by letter, or are about its files: no other
     leg may have proposed them while they wait for the index."""
-    newest_of_files = sorted(parsed.file_matches, reverse=True)[:NARROWED_POOL_SIZE]
+    newest_of_files = [
+        *sorted(parsed.file_edits, reverse=True)[:NARROWED_POOL_SIZE],
+        *sorted(parsed.file_matches, reverse=True)[:NARROWED_POOL_SIZE],
+    ]
     unproposed = quoted.union(newest_of_files).difference(candidates.messages.tolist())
     if unproposed:
         candidates = merge(candidates, recent_candidates(resources.db, unproposed, parsed.query.filters))

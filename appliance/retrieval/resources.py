@@ -183,3 +183,4 @@ class ParsedQuery:
     embedded: EmbeddedQuery | None = None
     impossible_dates: Sequence[str] = ()
     file_matches: frozenset[int] = frozenset()
+    file_edits: frozenset[int] = frozenset()

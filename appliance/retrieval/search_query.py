@@ -74,13 +74,9 @@ def resolve(
         asked = None
     named = request.authors or (() if asked is None else asked.ids)
     found = resolve_authors(db, scope, named)
-    filters = resolve_filters(db, replace(request, authors=named), scope, current_session, found)
-    if asked is not None:  # pages of documents are not what somebody said
-        filters = replace(filters, documents=False)
-    filters, missing = _with_mentions(db, request, filters)
-    among, participant_notes = filter_values.resolve_participants(db, scope, request.participants or ())
-    if among is not None:
-        filters = _within_sessions(filters, among)
+    filters, filter_notes = resolve_all_filters(
+        db, replace(request, authors=named), scope, current_session, found, documents=asked is None
+    )
     lists_all = not asked.topic if asked is not None else not request.query.strip() and is_narrowed(request)
     return SearchQuery(
         # Who wrote it is certain then, and only the topic is left to be found.
@@ -96,8 +92,7 @@ def resolve(
         notes=(
             *filter_values.missing_values(db, request, scope, found.missing),
             *filter_values.all_searched(found.ambiguous),
-            *missing,
-            *participant_notes,
+            *filter_notes,
             *notes,
         ),
         by_question=asked is not None,
@@ -139,6 +134,31 @@ def resolve_page(request: SearchRequest, default_limit: int) -> Page:
         raise UsageError(f"The minimum score must be 0 to 1, not {request.min_score}.")
     limit, offset = min(limit, MAX_COUNT), min(request.offset, MAX_COUNT)
     return Page(limit, offset, request.sort, request.count, request.neighbours, request.min_score)
+
+
+def resolve_all_filters(
+    db: sqlite3.Connection,
+    request: SearchRequest,
+    scope: Scope,
+    current_session: int | None,
+    authors: AuthorSelection,
+    *,
+    documents: bool = True,
+) -> tuple[Filters, list[str]]:
+    """The filters of a search request as ``resolve_filters`` has them, with those by participants, tools, files,
+    entities and topics; and a note for each value that nothing has. Without ``documents``, no pages of documents pass:
+    they are not what somebody said.
+
+    Raises:
+        UsageError: A value is invalid.
+        NotFound: The request names a session but no user, and there is no such session.
+    """
+    filters = replace(resolve_filters(db, request, scope, current_session, authors), documents=documents)
+    filters, notes = _with_mentions(db, request, filters)
+    among, participant_notes = filter_values.resolve_participants(db, scope, request.participants or ())
+    if among is not None:
+        filters = _within_sessions(filters, among)
+    return filters, [*notes, *participant_notes]
 
 
 def resolve_filters(

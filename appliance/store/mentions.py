@@ -26,6 +26,9 @@ FILE: Final = "file"
 MAX_MENTIONS = 50
 """The most mentions of a message: a listing of files is about none of them."""
 
+EDITING_TOOLS = ("*edit*", "*write*", "*patch*", "*replace*", "create*file", "delete*file", "*rename*", "*applydiff*")
+"""Patterns of the names of tools that change a file, such as Edit, apply_patch and write_file."""
+
 MAX_VALUE_CHARACTERS = 400
 
 _SAID_BY = {"user", "assistant"}
@@ -153,7 +156,9 @@ def _fold_path(path: str) -> str:
 # --- found -------------------------------------------------------------------------------------------
 
 
-def messages_mentioning(db: sqlite3.Connection, filters: Filters, kind: MentionKind, values: Sequence[str]) -> set[int]:
+def messages_mentioning(
+    db: sqlite3.Connection, filters: Filters, kind: MentionKind, values: Sequence[str], called: Sequence[str] = ()
+) -> set[int]:
     """Return the messages of the scope of filters that are about any of these tools or files. What a session withholds
     says nothing about the turns that it shares.
 
@@ -166,11 +171,19 @@ def messages_mentioning(db: sqlite3.Connection, filters: Filters, kind: MentionK
         kind: Tools or files.
         values: Names; of a tool of an MCP server, the part behind the last "__" suffices. Of a file, its last part, the
             end of its path, or its last part without the suffix. "*" stands for any characters.
+        called: Patterns of names of tools: only messages that call one of these count as mentioning a file.
 
     Raises:
         UsageError: A value is empty or too long.
     """
     condition, parameters = _condition(kind, values)
+    if called:
+        by_tool = " OR ".join("c.name GLOB ?" for _ in called)
+        condition += (
+            " AND EXISTS (SELECT 1 FROM mention c WHERE c.message_id = n.message_id AND c.kind = 'tool'"
+            f" AND ({by_tool}))"
+        )
+        parameters += called
     before = "(t.order_at, t.position, t.id) < (d.order_at, d.position, d.id)"
     turn = (
         "SELECT {what} FROM message t WHERE t.session_id = d.session_id AND t.talk = 1 AND {where}"

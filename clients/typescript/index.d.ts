@@ -152,6 +152,10 @@ export type Context = {
 export type ContextBody = {
   agent_id?: string | null;
   /**
+   * People: ids (p3), any name or a part of one, addresses; case does not matter.
+   */
+  authors?: Array<string> | null;
+  /**
    * False leaves retrieved messages out.
    */
   auto_recall?: boolean | null;
@@ -168,10 +172,26 @@ export type ContextBody = {
    */
   encoding?: string | null;
   /**
+   * People, places, products and the like that the messages name: any of these.
+   */
+  entities?: Array<string> | null;
+  /**
+   * Files that the messages are about, by name or the end of a path: any of these.
+   */
+  files?: Array<string> | null;
+  /**
+   * What the messages have besides words: any of these.
+   */
+  has?: Array<"image" | "audio" | "video" | "file" | "attachment" | "link" | "document"> | null;
+  /**
    * The least score of such a message. By default there are none if the best is no good match.
    */
   min_score?: number | null;
   namespace?: string | null;
+  /**
+   * Only conversations in which all these people wrote, named as authors are.
+   */
+  participants?: Array<string> | null;
   preset?: "assistant" | "support" | "tutor" | "code" | null;
   profile?: "evidence" | "balanced" | "items" | "bm25" | "dense" | null;
   query: string;
@@ -180,6 +200,10 @@ export type ContextBody = {
    */
   recall_limit?: number | null;
   /**
+   * By default user and assistant.
+   */
+  roles?: Array<"user" | "assistant" | "system" | "tool"> | null;
+  /**
    * The present conversation.
    */
   session_id?: string | null;
@@ -187,10 +211,27 @@ export type ContextBody = {
    * Shares of the budget by layer; their sum is at most 1.
    */
   shares?: Record<string, number> | null;
+  since?: string | null;
   /**
-   * Memories only from sessions with one of these tags.
+   * Names of formats.
+   */
+  sources?: Array<string> | null;
+  /**
+   * Tags of sessions, of which one suffices.
    */
   tags?: Array<string> | null;
+  /**
+   * Tools whose calls the messages are about: any of these.
+   */
+  tools?: Array<string> | null;
+  /**
+   * Topics of conversations: any of these.
+   */
+  topics?: Array<string> | null;
+  /**
+   * A date includes the whole day.
+   */
+  until?: string | null;
   user_id?: string | null;
 };
 
@@ -1886,6 +1927,46 @@ export class Appliance extends Client {
     author?: Array<string>;
     user_id?: string;
     namespace?: string;
+    /**
+     * Only this session, by id or external id.
+     */
+    session_id?: string;
+    /**
+     * By default user and assistant.
+     */
+    role?: Array<"user" | "assistant" | "system" | "tool">;
+    /**
+     * Names of formats.
+     */
+    source?: Array<string>;
+    /**
+     * People who all wrote in the conversation.
+     */
+    participant?: Array<string>;
+    /**
+     * What the messages have besides words.
+     */
+    has?: Array<"image" | "audio" | "video" | "file" | "attachment" | "link" | "document">;
+    /**
+     * Tags of sessions, of which one suffices.
+     */
+    tag?: Array<string>;
+    /**
+     * Tools whose calls the messages are about.
+     */
+    tool?: Array<string>;
+    /**
+     * Files that the messages are about.
+     */
+    file?: Array<string>;
+    /**
+     * What the messages name.
+     */
+    entity?: Array<string>;
+    /**
+     * Topics of conversations.
+     */
+    topic?: Array<string>;
     /**
      * Only messages from this date, time or period on.
      */

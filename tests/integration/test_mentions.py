@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from appliance import Appliance
 from appliance.cli.app import run
 from appliance.errors import UsageError
 from appliance.server.access.grants import OWNER
-from appliance.server.mcp import read_tools, schemas
+from appliance.server.mcp import read_tools, schemas, timeline
 from appliance.server.mcp.access import McpAccess
 from appliance.store import mentions
 from appliance.types import Hits
@@ -46,6 +46,12 @@ LINES = (
     line("ops", 2, "assistant", "All tests pass."),
     call("ops", 3, "mcp__github__create_issue", "create"),
     line("ops", 4, "user", "The settings stand in conf/app.toml, mark that."),
+    line("look", 1, "user", "How are the colours of the map made?"),
+    call("look", 2, "Read", "Read", "/srv/shop/map.go"),
+    line("look", 3, "assistant", "I read map.go: they come from a list."),
+    line("fix", 1, "user", "The legend is too small, please."),
+    call("fix", 2, "apply_patch", "apply_patch", "/srv/shop/map.go"),
+    line("fix", 3, "assistant", "It has twelve points now."),
     line("trip", 1, "user", "Mark and Marie Curie met in Lisbon."),
     line("trip", 2, "assistant", "Lisbon has good trains."),
     line("trip", 3, "user", "Then we take the trains to the coast of Lisbon."),
@@ -153,6 +159,17 @@ def test_a_question_that_names_a_file_finds_its_turns_first(read_only: Appliance
     assert why_not is not None and why_not.stage == "filtered"
 
 
+@pytest.mark.parametrize(
+    "question", ["what did I change in map.go", "was habe ich in map.go geändert?", "¿qué cambié en map.go?"]
+)
+def test_what_was_changed_is_asked_of_the_turns_that_changed_it(read_only: Appliance, question: str) -> None:
+    hits = read_only.search(question)
+    assert ids(hits[:2]) == {"fix-1", "fix-3"} and hits.found  # type: ignore[arg-type]
+    assert {"look-3", "look-1"} <= ids(hits), "what only read it is behind, and not lost"
+    does = read_only.search("what does map.go do")
+    assert {hit.why["score"]["file"] for hit in does if hit.external_id in ("fix-1", "look-1")} == {30.0}
+
+
 def test_an_edited_message_has_the_mentions_of_its_new_form(memory: Appliance, tmp_path: Path) -> None:
     path = tmp_path / "chats.jsonl"
     path.write_text(path.read_text("utf-8").replace("conf/app.toml", "conf/main.toml"), "utf-8")
@@ -192,6 +209,7 @@ def test_what_a_session_withholds_says_nothing_of_what_it_shares(memory: Applian
 
 
 FILTERS: dict[str, list[str]] = {"files": ["endpoints.py"], "tools": ["edit"]}
+TYPED = "file:endpoints.py tool:edit"
 TURNS = {"api-1", "api-2", "api-5"}
 
 
@@ -214,3 +232,60 @@ def test_the_command_line_has_them_as_options_and_in_the_query(
         assert {hit["external_id"] for hit in json.loads(capsys.readouterr().out)["hits"]} == TURNS
     assert run(["search", "entity:Lisbon topic:trains", "--home", str(tmp_path / "home"), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["hits"]) == 3
+
+
+def recalled(memory: Appliance, ids: Iterable[str]) -> set[str | None]:
+    return {memory.message(id).external_id for id in ids if id.startswith("m")}
+
+
+def of_context(memory: Appliance, **filters: Any) -> set[str | None]:
+    context = memory.context("the chart of the rows", min_score=0, counted=False, **filters)
+    return recalled(memory, (item.message_id for layer in context.layers for item in layer.items))
+
+
+def test_contexts_and_timelines_are_narrowed_by_the_filters_of_a_search(read_only: Appliance) -> None:
+    assert of_context(read_only, **FILTERS) == TURNS
+    assert {"trip-2", "trip-3"} <= of_context(read_only, topics=["Lisbon"]) <= {"trip-1", "trip-2", "trip-3"}
+    assert of_context(read_only, since="2024-03-01T10:07:00Z", until="2024-03-01T10:07:30Z") == {"api-7", "other-7"}
+    assert of_context(read_only, roles=["assistant"], files=["endpoints.py"]) == {"api-2", "api-5"}
+    assert of_context(read_only, sources=["telegram"]) == of_context(read_only, authors=["Nobody"]) == set()
+    (month,) = read_only.timeline(limit=10, **FILTERS)  # type: ignore[arg-type]
+    assert {one.external_id for one in month.top} == TURNS and month.messages == 3
+    assert [one.messages for one in read_only.timeline(topics=["Lisbon"], roles=["assistant"])] == [1]
+    assert read_only.timeline(sources=["telegram"]) == []
+    with pytest.raises(UsageError, match="empty"):
+        read_only.context("x", files=[" "])
+    with calling(application(read_only), owner(read_only)) as http:
+        asked = {"query": "the chart of the rows", "min_score": 0, "counted": False, **FILTERS}
+        layers = http.post("/v1/context", json=asked).json()["layers"]
+        assert recalled(read_only, (one["message_id"] for layer in layers for one in layer["items"])) == TURNS
+        months = http.get("/v1/timeline", params={"file": "endpoints.py", "tool": "edit"}).json()["months"]
+        assert [one["messages"] for one in months] == [3]
+    access = McpAccess(read_only, OWNER, "here")
+    found = read_tools.context(access, schemas.ContextArguments(query="the chart", weak=True, filters=TYPED))
+    assert recalled(read_only, found.ids) == TURNS
+    stretches = timeline.timeline(access, schemas.TimelineArguments(filters=TYPED)).stretches
+    assert recalled(read_only, (one.id for stretch in stretches for one in stretch.lines)) == TURNS
+
+
+def test_a_typed_filter_over_mcp_that_is_none_is_refused(read_only: Appliance) -> None:
+    access = McpAccess(read_only, OWNER, "here")
+    for filters in ("fil:main.go", "file:main.go and more", "user:ben"):
+        with pytest.raises(UsageError, match="is no filter"):
+            timeline.timeline(access, schemas.TimelineArguments(filters=filters))
+        with pytest.raises(UsageError, match="is no filter"):
+            read_tools.context(access, schemas.ContextArguments(query="x", filters=filters))
+
+
+@pytest.mark.slow
+def test_the_command_line_narrows_contexts_and_timelines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    filled(tmp_path).close()
+    home = ["--home", str(tmp_path / "home"), "--json"]
+    assert run(["context", "file:endpoints.py the chart", "--tool", "edit", "--min-score", "0", *home]) == 0
+    layers = json.loads(capsys.readouterr().out)["layers"]
+    shown = {item["message_id"] for layer in layers for item in layer["items"] if layer["name"] == "retrieved"}
+    assert shown and shown <= {"m1", "m2", "m5"}
+    assert run(["context", "fil:endpoints.py the chart", *home]) == 0
+    assert "Did you mean file:endpoints.py?" in capsys.readouterr().err
+    assert run(["timeline", "--file", "endpoints.py", "--role", "assistant", *home]) == 0
+    assert [one["messages"] for one in json.loads(capsys.readouterr().out)["months"]] == [2]

@@ -29,6 +29,8 @@ SAID = {
     "ru3": "Спасибо большое, до завтра",
     "en1": "The ferry to the island leaves at seven in the morning",
     "en2": "Thanks a lot, see you tomorrow",
+    "en4": "The museum shows how ships were built, loaded and repaired. " * 60 + "The locker word is axolotl-77.",
+    "ja5": "海は静かで、船は港を出た。" * 120 + "合言葉は紫陽花です。" + "海は静かで、船は港を出た。" * 120,
     "en3": "I repaired the dishwasher, the pump was blocked by a cherry stone",
 }
 
@@ -48,6 +50,9 @@ ANSWERED = [
     ("где лежит ключ", "ru2"),
     ("dishwasher", "en3"),
     ("when does the ferry leave", "en1"),
+    ("axolotl", "en4"),
+    ("axolotl-77", "en4"),
+    ("紫陽花", "ja5"),
 ]
 
 UNANSWERED = [

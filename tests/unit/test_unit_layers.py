@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log
 from typing import Any
 
 import pytest
 
-from appliance.context import layers, memory_selection, render
+from appliance.context import layers, memory_selection, render, worth
 from appliance.context.materials import ContextMaterial, ContextPlan
+from appliance.context.memory_selection import REPEATS_MESSAGES
 from appliance.context.recent import ALWAYS_SHOWN_TURNS
 from appliance.context.shares import PRESETS, SHARING_LAYERS, shares
 from appliance.errors import UsageError
@@ -355,3 +357,86 @@ def test_what_is_left_out_says_why() -> None:
     assert reasons["m59"] == "no room left"
     assert reasons["m100"] == "no room left among the latest turns"
     assert reasons["f1"] == "no room left in the profile"
+
+
+# --- what is worth its place --------------------------------------------------------------------------
+
+
+def scored(number: int, score: float, text: str = "", own: float | None = None, quoted: float = 0.0) -> Hit:
+    """A hit with a score, and points that differ as the log-odds do."""
+    points = log(score / (1 - score)) + 20 if own is None else own
+    text = text or f"memory {number} of the lighthouse"
+    return hit(number, text, score=score, why={"score": {"own": points, "quoted": quoted}})
+
+
+def test_a_memory_is_left_out_that_is_too_unlikely_for_the_budget() -> None:
+    hits = [scored(1, 0.96), scored(2, 0.3), scored(3, 0.04), scored(4, 0.008), scored(5, 0.0011)]
+    material = ContextMaterial(hits=hits, worth=worth.scores(hits))
+    shown = {budget: ids(layers.build(plan(budget), material), "retrieved") for budget in (200, 1_000, 4_000, 16_000)}
+    assert shown == {
+        200: ["m1", "m2"], 1_000: ["m1", "m2", "m3"], 4_000: ["m1", "m2", "m3", "m4"],
+        16_000: ["m1", "m2", "m3", "m4", "m5"],
+    }  # fmt: skip
+    reasons = {one.message_id: one.reason for one in layers.build(plan(1_000), material).dropped}
+    assert reasons == dict.fromkeys(("m4", "m5"), memory_selection.UNLIKELY)
+
+
+def test_low_scores_of_all_are_compared_with_the_best() -> None:
+    """As of a model whose cosines mean nothing known."""
+    assert worth.scores([scored(1, 0.02), scored(2, 0.015)]) == {"m1": 1.0, "m2": pytest.approx(0.75)}
+    assert worth.scores([]) == {}
+
+
+def test_beside_a_literal_the_others_are_judged_without_it() -> None:
+    found = worth.scores([scored(1, 0.99, own=5.0, quoted=30.0), scored(2, 1e-9, own=4.5), scored(3, 1e-9, own=-3.0)])
+    assert found["m1"] == 0.99 and found["m2"] > 0.5 and found["m3"] < 0.01
+
+
+def test_a_weak_match_does_not_fill_the_budget() -> None:
+    hits = [scored(1, 0.2, LONG * 3)]
+    weak = layers.build(plan(1_000), ContextMaterial(hits=hits, worth=worth.scores(hits)))
+    assert 300 < items(weak, "retrieved")[0].tokens <= 400
+    likely = [scored(1, 0.6, LONG * 3)]
+    whole = layers.build(plan(1_000), ContextMaterial(hits=likely, worth=worth.scores(likely)))
+    assert items(whole, "retrieved")[0].tokens > 850
+
+
+def test_the_best_memory_is_shortened_or_takes_more_before_a_weaker_one_is_taken() -> None:
+    long = (
+        "The spare key of the lighthouse hangs "
+        + "behind the third pot beside the old green rudder, " * 5
+        + "of brass."
+    )
+    weaker = [scored(n, 0.5, f"The lighthouse number {n} has a roof and a door.") for n in range(2, 8)]
+    for budget in (110, 130, 200):
+        context = layers.build(plan(budget, retrieved=1.0), ContextMaterial(hits=[scored(1, 0.92, long), *weaker]))
+        assert {"m1": "full"}.items() <= {one.message_id: one.fidelity for one in items(context, "retrieved")}.items()
+
+
+def summary_of(session: str, first: int, last: int, quoted: tuple[int, ...], made_by: str = "extractive") -> Summary:
+    quotes = tuple(Quote(f"m{n}", 0, 6, f"memory {n} of the lighthouse") for n in quoted)
+    text = " ".join(quote.text for quote in quotes) if made_by == "extractive" else "They spoke of the lighthouse."
+    return Summary(
+        "sum1", session, "session", text, quotes, made_by, f"m{first}", f"m{last}", last - first + 1, None, None,
+        "2025-01-01", {},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("summary", "stays"),
+    [
+        (summary_of("s1", 1, 2, (1, 2)), False),
+        (summary_of("s1", 1, 9, (1, 8)), False),
+        (summary_of("s1", 1, 9, (1, 7, 8)), True),
+        (summary_of("s1", 1, 2, (2,), "llama-3"), False),
+        (summary_of("s1", 1, 2, (), "llama-3"), False),
+        (summary_of("s2", 1, 2, (), "llama-3"), True),
+    ],
+)
+def test_a_summary_never_stands_beside_the_messages_that_it_repeats(summary: Summary, stays: bool) -> None:
+    said = [replace(scored(n, 0.9), session_id="s1") for n in (1, 2)]
+    context = layers.build(plan(900), ContextMaterial(hits=said, summaries=[summary]))
+    assert {"m1", "m2"} <= set(ids(context, "retrieved"))
+    assert ("sum1" in ids(context, "retrieved")) is stays
+    assert stays or {one.message_id: one.reason for one in context.dropped} == {"sum1": REPEATS_MESSAGES}
+    assert context.tokens == COUNT(context.text)

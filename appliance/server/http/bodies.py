@@ -140,10 +140,35 @@ class ScopedBody(RequestBody):
     namespace: str | None = None
 
 
+class FilteredBody(ScopedBody):
+    """The filters of messages. Dates are as in ``Appliance.search``."""
+
+    roles: list[Role] | None = Field(None, description="By default user and assistant.")
+    sources: list[str] | None = Field(None, description="Names of formats.")
+    authors: list[Name] | None = Field(
+        None, description="People: ids (p3), any name or a part of one, addresses; case does not matter."
+    )
+    participants: list[Name] | None = Field(
+        None, description="Only conversations in which all these people wrote, named as authors are."
+    )
+    has: list[Contained] | None = Field(None, description="What the messages have besides words: any of these.")
+    tags: list[Tag] | None = Field(None, description="Tags of sessions, of which one suffices.")
+    tools: list[Mentioned] | None = Field(None, description="Tools whose calls the messages are about: any of these.")
+    files: list[Mentioned] | None = Field(
+        None, description="Files that the messages are about, by name or the end of a path: any of these."
+    )
+    entities: list[Mentioned] | None = Field(
+        None, description="People, places, products and the like that the messages name: any of these."
+    )
+    topics: list[Mentioned] | None = Field(None, description="Topics of conversations: any of these.")
+    since: DateText | None = None
+    until: DateText | None = Field(None, description="A date includes the whole day.")
+
+
 # --- search ------------------------------------------------------------------------------------------------
 
 
-class SearchBody(ScopedBody):
+class SearchBody(FilteredBody):
     """A search. Scope, dates and profiles are as in ``Appliance.search``."""
 
     model_config = ConfigDict(
@@ -175,26 +200,6 @@ class SearchBody(ScopedBody):
     )
     agent_id: str | None = Field(None, description="Only sessions with this agent.")
     session_id: str | None = Field(None, description="Only this session, by id or external id.")
-    roles: list[Role] | None = Field(None, description="By default user and assistant.")
-    sources: list[str] | None = Field(None, description="Names of formats.")
-    authors: list[Name] | None = Field(
-        None, description="People: ids (p3), any name or a part of one, addresses; case does not matter."
-    )
-    participants: list[Name] | None = Field(
-        None, description="Only conversations in which all these people wrote, named as authors are."
-    )
-    has: list[Contained] | None = Field(None, description="What the messages have besides words: any of these.")
-    tags: list[Tag] | None = Field(None, description="Tags of sessions, of which one suffices.")
-    tools: list[Mentioned] | None = Field(None, description="Tools whose calls the messages are about: any of these.")
-    files: list[Mentioned] | None = Field(
-        None, description="Files that the messages are about, by name or the end of a path: any of these."
-    )
-    entities: list[Mentioned] | None = Field(
-        None, description="People, places, products and the like that the messages name: any of these."
-    )
-    topics: list[Mentioned] | None = Field(None, description="Topics of conversations: any of these.")
-    since: DateText | None = None
-    until: DateText | None = Field(None, description="A date includes the whole day.")
     as_of: DateText | None = Field(None, description="Search the memory as it was then.")
     asked_in: str | None = Field(None, description="The session in which the query is asked.")
     include_archived: bool = Field(False, description="Search archived messages too, in one ranking.")
@@ -204,7 +209,7 @@ class SearchBody(ScopedBody):
     )
 
 
-class ContextBody(ScopedBody):
+class ContextBody(FilteredBody):
     """A request for the context of a question."""
 
     model_config = ConfigDict(
@@ -225,7 +230,6 @@ class ContextBody(ScopedBody):
         None, description="Shares of the budget by layer; their sum is at most 1."
     )
     auto_recall: bool | None = Field(None, description="False leaves retrieved messages out.")
-    tags: list[Tag] | None = Field(None, description="Memories only from sessions with one of these tags.")
     recall_limit: Annotated[int, Field(ge=0), WHOLE_NUMBER] | None = Field(
         None, description="The most messages of other sessions; by default as the session or the settings say."
     )

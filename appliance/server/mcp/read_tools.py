@@ -208,6 +208,7 @@ def context(access: McpAccess, arguments: schemas.ContextArguments) -> results.C
         budget=arguments.budget,
         recall_limit=arguments.recall_limit or None,
         min_score=0 if arguments.weak else arguments.min_score or None,
+        **schemas.parse_filters(arguments.filters),
     )
     ids = [item.message_id for layer in result.layers for item in layer.items]
     return results.ContextResult(

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Meta
 
 from appliance.errors import UsageError
+from appliance.requests.typed_filters import FILTER_NAMES, NO_CURSOR, SearchFilters, extract_filters
 from appliance.runtime.decoding import convert
 from appliance.types import Contained, FeedbackKind, StatisticsUnit
 from appliance.types.core import MAX_CORE_CHARACTERS
@@ -46,6 +47,10 @@ Tags = Annotated[
     Meta(max_length=20, description="In conversations with one of these tags."),
 ]
 Mentioned = list[Annotated[str, Meta(min_length=1, max_length=400)]]
+TypedFilters = Annotated[
+    str,
+    Meta(max_length=400, description="Only author:ana source:slack tag:x file:a.py tool:bash topic:y since:2026-03."),
+]
 Cursor = Annotated[str, Meta(max_length=400, description="next of the last answer; repeat the other arguments.")]
 
 
@@ -90,6 +95,7 @@ class ContextArguments(ToolArguments, frozen=True):
     session: Annotated[str, Meta(max_length=300, description="The present conversation, if it is kept here.")] = ""
     recall_limit: Annotated[int, Meta(ge=0, description="Messages at most; 0: as set.")] = 0
     min_score: Annotated[float, Meta(ge=0, le=1, description="Their least score; 0: as set.")] = 0.0
+    filters: TypedFilters = ""
     weak: Annotated[bool, Meta(description="The nearest, even if none matches well.")] = False
 
 
@@ -108,6 +114,7 @@ class TimelineArguments(ToolArguments, frozen=True):
     session: Session = ""
     since: IsoDateText = ""
     until: IsoDateText = ""
+    filters: TypedFilters = ""
     records: Annotated[bool, Meta(description="Tool, system and hidden records too.")] = False
     limit: Annotated[int, Meta(ge=1, le=100, description="Messages a page.")] = 20
     cursor: Cursor = ""
@@ -393,3 +400,18 @@ def _argument_error(problem: str, values: Mapping[str, Any], properties: Mapping
 def _description(name: str, allowed: Mapping[str, Any]) -> str:
     about = allowed.get("description")
     return f"{name}: {about}" if about else "See the tool's input schema."
+
+
+def parse_filters(text: str) -> dict[str, Any]:
+    """The filters of a text as arguments of a search, without those that are not given.
+
+    Raises:
+        UsageError: A part of the text is no filter, or names another user.
+    """
+    rest, filters = extract_filters(text, SearchFilters(), NO_CURSOR)
+    if rest.strip() or filters.user is not None:
+        names = ", ".join(name for name in FILTER_NAMES if name != "user")
+        raise UsageError(
+            f"{rest.strip() or 'user'!r} is no filter.", hint=f"The filters are {names}, as in file:main.go."
+        )
+    return {name: value for name, value in filters.search_arguments(None).items() if value is not None}

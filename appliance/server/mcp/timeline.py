@@ -30,8 +30,8 @@ MIN_SESSION_CHARACTERS = 600
 
 def timeline(access: McpAccess, arguments: schemas.TimelineArguments) -> results.TimelineResult:
     """Messages in order: around a message, of a session, in a time range, or by a person."""
-    if arguments.person:
-        return _by_person(access, arguments)
+    if arguments.person or arguments.filters.strip():
+        return _by_filters(access, arguments)
     if arguments.around:
         return _around_message(access, arguments)
     digest = pagination.query_digest("timeline", arguments.session, arguments.since, arguments.until, arguments.records)
@@ -48,24 +48,33 @@ def timeline(access: McpAccess, arguments: schemas.TimelineArguments) -> results
         return _time_spans(access, arguments, digest)
     raise UsageError(
         "The timeline needs a place to look.",
-        hint="Give a message (around), a session, a time (since, until) or a person.",
+        hint="Give a message (around), a session, a time (since, until), a person or another filter.",
     )
 
 
-def _by_person(access: McpAccess, arguments: schemas.TimelineArguments) -> results.TimelineResult:
-    """A page of what a person wrote, in the order of time: the latest page first. Stretches of one session stand
-    together as long as no other comes between."""
+def _by_filters(access: McpAccess, arguments: schemas.TimelineArguments) -> results.TimelineResult:
+    """A page of what a person wrote, or of what passes other filters, in the order of time: the latest page first.
+    Stretches of one session stand together as long as no other comes between."""
     if arguments.around:
-        raise UsageError("A timeline is around a message or by a person, not both.", hint="Leave one of them out.")
+        raise UsageError(
+            "A timeline is around a message, or of a person or other filters, not both.", hint="Leave one of them out."
+        )
+    filters = {
+        "since": arguments.since or None,
+        "until": arguments.until or None,
+        **schemas.parse_filters(arguments.filters),
+    }
+    if arguments.person:
+        filters["authors"] = [arguments.person, *filters.get("authors", ())]
     digest = pagination.query_digest(
-        "person", arguments.person, arguments.session, arguments.since, arguments.until, arguments.limit
-    )
+        "person", arguments.person, arguments.session, arguments.since, arguments.until, arguments.limit,
+        arguments.filters,
+    )  # fmt: skip
     (start,) = cast("tuple[int]", pagination.decode_cursor(arguments.cursor, digest, (int,)) or (0,))
     narrowed = access.readable_session(arguments.session) if arguments.session else None
     hits = access.memory.search(
-        "", authors=[arguments.person], session_id=narrowed.id if narrowed is not None else None,
-        since=arguments.since or None, until=arguments.until or None, limit=arguments.limit, offset=start,
-        user_id=access.user, namespace=access.namespace, include_archived=True,
+        "", session_id=narrowed.id if narrowed is not None else None, limit=arguments.limit, offset=start,
+        user_id=access.user, namespace=access.namespace, include_archived=True, **filters,
     )  # fmt: skip
     readable = list(access.readable_hits(hits, narrowed))
     infos = {hit.session_id: access.memory.sessions.info(hit.session_id) for hit in readable}

@@ -212,12 +212,22 @@ def start_page(
     return json_response(page)
 
 
-@router.get("/v1/timeline", response_model=TimelineAnswer, responses=problem_responses(409))
+@router.get("/v1/timeline", response_model=TimelineAnswer, responses=problem_responses(404, 409))
 def timeline(
     caller: Reader,
     author: Authors = [],  # noqa: B006
     user_id: User = None,
     namespace: str | None = None,
+    session_id: Session = None,
+    role: Annotated[list[Role], Query(description="By default user and assistant.")] = [],  # noqa: B006
+    source: Sources = [],  # noqa: B006
+    participant: Annotated[Names, Query(description="People who all wrote in the conversation.")] = [],  # noqa: B006
+    has: Annotated[list[Contained], Query(description="What the messages have besides words.")] = [],  # noqa: B006
+    tag: Tags = [],  # noqa: B006
+    tool: Annotated[Names, Query(description="Tools whose calls the messages are about.")] = [],  # noqa: B006
+    file: Annotated[Names, Query(description="Files that the messages are about.")] = [],  # noqa: B006
+    entity: Annotated[Names, Query(description="What the messages name.")] = [],  # noqa: B006
+    topic: Annotated[Names, Query(description="Topics of conversations.")] = [],  # noqa: B006
     since: Since = None,
     until: Until = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Most messages a month.")] = 3,
@@ -231,6 +241,16 @@ def timeline(
             since=since,
             until=until,
             limit=limit,
+            session_id=None if session_id is None else caller.session_of(session_id, user_id, readable=True).id,
+            roles=role or None,
+            sources=source or None,
+            participants=participant or None,
+            has=has or None,
+            tags=tag or None,
+            tools=tool or None,
+            files=file or None,
+            entities=entity or None,
+            topics=topic or None,
         )
     return json_response(TimelineAnswer(tuple(found)))
 

@@ -87,7 +87,18 @@ def context(caller: Reader, body: ContextBody) -> Response:
             user_id=user,
             namespace=namespace,
             counted=counted,
+            roles=body.roles,
+            sources=body.sources,
+            authors=body.authors,
+            participants=body.participants,
+            has=body.has,
             tags=body.tags,
+            tools=body.tools,
+            files=body.files,
+            entities=body.entities,
+            topics=body.topics,
+            since=body.since,
+            until=body.until,
             **options,
         )
     return json_response(result)
