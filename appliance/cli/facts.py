@@ -27,7 +27,7 @@ BRIEF_CHARACTERS = 200
 
 _Id = Annotated[str, argument("ID", "A fact (f7); 'appliance facts' lists them.")]
 _Kind = Annotated[
-    str | None, option("--kind", "KIND", "profile, relation, preference, date, tool, project or instruction.")
+    str | None, option("--kind", "KIND", "profile, relation, preference, date, tool, project, instruction or note.")
 ]
 _AsOf = Annotated[str | None, option("--as-of", "DATE", "Facts as of this date or time.")]
 _State = Annotated[str | None, option("--state", "STATE", "held (the default), ended, superseded, review or rejected.")]

@@ -335,10 +335,13 @@ _RELATIONS = by_word(
             "wife husband partner girlfriend boyfriend fiancé fiancée fiance fiancee spouse aunt uncle cousin "
             "nephew niece boss colleague teacher doctor dentist therapist manager landlord granddaughter grandson "
             "stepson stepdaughter parrot hamster horse supervisor advisor coworker stepmother stepfather "
-            "stepbrother stepsister godmother godfather godson goddaughter tortoise mentor"
+            "stepbrother stepsister godmother godfather godson goddaughter tortoise mentor otter snake lizard "
+            "gecko iguana ferret hedgehog goat donkey llama alpaca canary budgie axolotl chinchilla chameleon parakeet "
+            "pony goldfish tarantula gerbil"
         ).split()},
         "son": "son|sons", "daughter": "daughter|daughters", "child": "child|kid|kids|children",
-        "mother": "mother|mom|mum|mama|mommy", "father": "father|dad|papa", "brother": "brother|brothers",
+        "parents": "parents", "mother": "mother|mom|mum|mama|mommy", "father": "father|dad|papa",
+        "brother": "brother|brothers",
         "sister": "sister|sisters", "grandmother": "grandmother|grandma|granny|nana",
         "grandfather": "grandfather|grandpa", "friend": "friend|friends|best friend|bestie|buddy",
         "roommate": "roommate|flatmate|housemate", "neighbour": "neighbour|neighbor",

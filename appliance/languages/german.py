@@ -230,6 +230,10 @@ _RELATIONS = by_word(
         "boss": "chef|chefin", "colleague": "kollege|kollegin", "roommate": "mitbewohner|mitbewohnerin",
         "neighbour": "nachbar|nachbarin", "dog": "hund|hündin|welpe|dackel|hunden|hunde|labrador|pudel|schäferhund",
         "cat": "katze|kater|katzen", "pet": "haustier", "horse": "pferd", "rabbit": "hase|kaninchen|hasen",
+        "snake": "schlange", "otter": "otter", "lizard": "eidechse", "gecko": "gecko", "ferret": "frettchen",
+        "hedgehog": "igel", "goat": "ziege", "donkey": "esel", "budgie": "wellensittich", "canary": "kanarienvogel",
+        "parrot": "papagei", "guinea pig": "meerschweinchen", "hamster": "hamster", "tortoise": "schildkröte",
+        "pony": "pony", "axolotl": "axolotl", "goldfish": "goldfisch", "alpaca": "alpaka", "tarantula": "vogelspinne",
         "grandson": "enkel", "granddaughter": "enkelin", "mother-in-law": "schwiegermutter",
         "father-in-law": "schwiegervater", "brother-in-law": "schwager", "sister-in-law": "schwägerin",
         "teacher": "lehrer|lehrerin", "doctor": "arzt|ärztin|hausarzt", "dentist": "zahnarzt",
@@ -330,6 +334,7 @@ GERMAN = Language(
         " sozialarbeiter bauer maurer dachdecker klempner installateur richter notar makler künstler illustrator"
         " redakteur bibliothekar historiker azubi auszubildender trainer coach sanitäter logopäde logopädin"
         " physiotherapeut ergotherapeut metzger konditor schneider pfarrer lokführer kaufmann kauffrau bankkaufmann"
-        " bankkauffrau industriekauffrau webentwickler systemadministrator administrator analyst doktorand"
+        " bankkauffrau industriekauffrau projektleiter teamleiter abteilungsleiter filialleiter"
+        " schulleiter webentwickler systemadministrator administrator analyst doktorand"
     ),
 )

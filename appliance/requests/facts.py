@@ -229,7 +229,8 @@ class AddFactRequest(Request[Sequence[Fact]]):
     """Add a fact by hand, as a sentence or as an attribute with its value. Returns the facts that hold because of it.
 
     Args:
-        text: A sentence ("I live in Berlin"). One that no rule understands is kept as a note.
+        text: A sentence ("I live in Berlin"). One that takes something back ends or moves the fact that it means. One
+            that no rule understands is kept as a fact of the kind "note".
         attribute: The attribute, in place of a sentence.
         value: The attribute's value.
         kind: The kind of fact.
@@ -238,7 +239,8 @@ class AddFactRequest(Request[Sequence[Fact]]):
         namespace: The namespace within that user's memory.
 
     Raises:
-        UsageError: Neither a text nor an attribute with a value is given, or both are.
+        UsageError: Neither a text nor an attribute with a value is given, or both are; or the text takes back what may
+            be one of several facts.
     """
 
     name: ClassVar[str] = "facts.add"
@@ -258,7 +260,8 @@ class AddFactUndoablyRequest(Request[FactAddition]):
     """Add a fact by hand, as ``facts.add`` does, so that it can be undone.
 
     Args:
-        text: A sentence ("I live in Berlin"). One that no rule understands is kept as a note.
+        text: A sentence ("I live in Berlin"). One that takes something back ends or moves the fact that it means. One
+            that no rule understands is kept as a fact of the kind "note".
         attribute: The attribute, in place of a sentence.
         value: The attribute's value.
         kind: The kind of fact.
@@ -267,7 +270,8 @@ class AddFactUndoablyRequest(Request[FactAddition]):
         namespace: The namespace within that user's memory.
 
     Raises:
-        UsageError: Neither a text nor an attribute with a value is given, or both are.
+        UsageError: Neither a text nor an attribute with a value is given, or both are; or the text takes back what may
+            be one of several facts.
     """
 
     name: ClassVar[str] = "facts.add_undoably"

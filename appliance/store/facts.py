@@ -151,6 +151,10 @@ _AGENT_FACTS_SQL = (
 )
 
 
+_STATE_SQL = "CASE WHEN state = 'held' AND until_at <= ? THEN 'ended' ELSE state END"
+"""The state of a fact now: a date, or a plan with a date, ends by itself when that day is over."""
+
+
 @dataclass(frozen=True, slots=True)
 class FactRow:
     """A stored fact with its key and slot; ``fact`` is its public form."""
@@ -165,8 +169,8 @@ def _fetch_rows(db: sqlite3.Connection, where: str, values: Sequence[object]) ->
     """Facts with their evidence, except undecided ones whose evidence has all expired."""
     rows = db.execute(
         "SELECT id, slot, ends, decided, confidence, replaced_by, user_id, namespace, kind, subject, attribute, value,"
-        f" text, state, said_at, since, until, made_by FROM fact WHERE {where}",
-        values,
+        f" text, {_STATE_SQL}, said_at, since, until, made_by FROM fact WHERE {where}",
+        (now(), *values),
     ).fetchall()
     quotes: dict[int, list[Quote]] = {}
     for fact, message, start, stop, text in db.execute(
@@ -191,7 +195,7 @@ def _fetch_rows(db: sqlite3.Connection, where: str, values: Sequence[object]) ->
 
 def count_held(db: sqlite3.Connection) -> int:
     """Return the number of facts that hold now, of all users."""
-    return fetch_int(db, "SELECT count(*) FROM fact WHERE state = 'held'")
+    return fetch_int(db, f"SELECT count(*) FROM fact WHERE {_STATE_SQL} = 'held'", (now(),))
 
 
 def count_reviews(db: sqlite3.Connection, scope: Scope) -> int:
@@ -244,8 +248,8 @@ def query(
             where.append(condition)
             values.append(value)
     if states:
-        where.append(f"state IN ({placeholders(states)})")
-        values += states
+        where.append(f"{_STATE_SQL} IN ({placeholders(states)})")
+        values += [now(), *states]
     if at is not None:
         where.append(
             "state IN ('held', 'ended', 'superseded') AND (since_at IS NULL OR since_at <= ?)"

@@ -217,6 +217,57 @@ def statements(db: sqlite3.Connection, user_id: str, namespace: str, slot: str) 
     return [Statement(*row) for row in rows.fetchall()]
 
 
+def changeable_statements(
+    db: sqlite3.Connection, user_id: str, namespace: str, attributes: Iterable[str], unlike: str
+) -> list[Statement]:
+    """Return the statements of all messages about dates and these attributes, in all slots but one."""
+    rows = db.execute(
+        f"SELECT f.message_id, {', '.join(f'f.{column}' for column in _STATED_COLUMNS)},"
+        " m.session_id, m.order_at, m.position, m.at, m.sent_at"
+        " FROM fact_statement f JOIN message m ON m.id = f.message_id"
+        " WHERE f.user_id = ? AND f.namespace = ? AND f.slot <> ?"
+        f" AND (f.kind = 'date' OR f.attribute IN {JSON_KEYS_SQL})",
+        (user_id, namespace, unlike, json_keys(attributes)),
+    )
+    return [Statement(*row) for row in rows.fetchall()]
+
+
+def changeable_decisions(
+    db: sqlite3.Connection, user_id: str, namespace: str, attributes: Iterable[str]
+) -> list[tuple[str, Decision]]:
+    """Return the decisions of the person about dates and these attributes, each with its slot, in order."""
+    rows = db.execute(
+        f"SELECT slot, {_DECISION_COLUMNS}, seen FROM fact_decision WHERE user_id = ? AND namespace = ?"
+        f" AND (kind = 'date' OR attribute IN {JSON_KEYS_SQL}) ORDER BY id",
+        (user_id, namespace, json_keys(attributes)),
+    )
+    return [(slot, Decision(*row)) for slot, *row in rows.fetchall()]
+
+
+def changeable_slots(
+    db: sqlite3.Connection, user_id: str, namespace: str, attributes: Iterable[str], unlike: str
+) -> set[str]:
+    """Return the slots of all statements and facts about dates and these attributes, but for one slot."""
+    condition = f"WHERE user_id = ? AND namespace = ? AND slot <> ? AND (kind = 'date' OR attribute IN {JSON_KEYS_SQL})"
+    query = " UNION ".join(f"SELECT slot FROM {table} {condition}" for table in ("fact_statement", "fact"))
+    values = (user_id, namespace, unlike, json_keys(attributes))
+    return {slot for (slot,) in db.execute(query, (*values, *values))}
+
+
+def changed_slots(
+    db: sqlite3.Connection, user_id: str, namespace: str, attributes: Iterable[str], unlike: str
+) -> set[str]:
+    """Return the slots, but for one, of facts about dates and these attributes that statements of other slots may have
+    changed: a value no longer holds or waits for a review, or no statement of the slot itself is left."""
+    rows = db.execute(
+        "SELECT DISTINCT f.slot FROM fact f WHERE f.user_id = ? AND f.namespace = ? AND f.slot <> ?"
+        f" AND (f.kind = 'date' OR f.attribute IN {JSON_KEYS_SQL}) AND (f.state <> 'held' OR NOT EXISTS (SELECT 1 FROM"
+        " fact_statement s WHERE s.user_id = f.user_id AND s.namespace = f.namespace AND s.slot = f.slot))",
+        (user_id, namespace, unlike, json_keys(attributes)),
+    )
+    return {slot for (slot,) in rows}
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The decision of a person about a slot. ``at`` is in microseconds since 1970; ``last_message`` is the key of the

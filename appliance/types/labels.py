@@ -63,6 +63,7 @@ FACT_KIND_HEADINGS: Mapping[FactKind, str] = {
     "project": "Projects",
     "tool": "Tools",
     "preference": "Likes and preferences",
+    "note": "Notes",
 }
 """Headings of the kinds of facts, in the order of a profile."""
 

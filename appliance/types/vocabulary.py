@@ -37,7 +37,7 @@ HitOrder = Literal["score", "time"]
 TimeOf = Literal["message", "conversation"]
 """Whose time a message's timestamp is: its own, or its conversation's because the source gave the message none."""
 
-FactKind = Literal["profile", "relation", "preference", "date", "tool", "project", "instruction"]
+FactKind = Literal["profile", "relation", "preference", "date", "tool", "project", "instruction", "note"]
 FactState = Literal["held", "ended", "superseded", "review", "rejected"]
 
 FeedbackKind = Literal["helpful", "used", "wrong", "outdated"]

@@ -405,7 +405,7 @@ export type Fact = {
   confidence: number;
   evidence: Array<Quote>;
   id: string;
-  kind: "profile" | "relation" | "preference" | "date" | "tool" | "project" | "instruction";
+  kind: "profile" | "relation" | "preference" | "date" | "tool" | "project" | "instruction" | "note";
   made_by: string;
   namespace: string;
   replaced_by?: string | null;
@@ -440,7 +440,7 @@ export type FactSentenceBody = {
  */
 export type FactValueBody = {
   attribute: string;
-  kind?: "profile" | "relation" | "preference" | "date" | "tool" | "project" | "instruction";
+  kind?: "profile" | "relation" | "preference" | "date" | "tool" | "project" | "instruction" | "note";
   namespace?: string | null;
   subject?: string;
   user_id?: string | null;
@@ -2082,7 +2082,7 @@ export class Appliance extends Client {
       user_id?: string;
       namespace?: string;
       agent_id?: string;
-      kind?: "profile" | "relation" | "preference" | "date" | "tool" | "project" | "instruction";
+      kind?: "profile" | "relation" | "preference" | "date" | "tool" | "project" | "instruction" | "note";
       /**
        * held by default, unless as_of is given.
        */

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance.memory.facts import phrasing
+from appliance.memory.facts.grammar import CHANGE
 from appliance.memory.facts.rule_extractor import FactMention, extract_statements
 
 FOLDER = Path(__file__).parents[1] / "facts"
@@ -67,6 +68,8 @@ def count(line: dict[str, Any], *into: Count) -> None:
     """Read one statement and count what came of it."""
     left = [tuple(fact) for fact in line["facts"]]
     for found in extract_statements(line["text"], SAID):
+        if found.attribute == CHANGE:  # takes something back, and is no fact by itself
+            continue
         hit = next((fact for fact in left if is_it(found, fact)), None)
         if hit is not None:
             left.remove(hit)

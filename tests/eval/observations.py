@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance.memory.facts import phrasing
+from appliance.memory.facts.grammar import CHANGE
 from appliance.memory.facts.rule_extractor import FactMention, extract_statements
 from tests.eval.datasets import FOLDER
 
@@ -215,7 +216,12 @@ def says(found: Found, observation: Observation) -> bool:
 
 def read(messages: Iterable[Message]) -> list[Found]:
     """What the rules find in messages."""
-    return [Found(message, fact) for message in messages for fact in extract_statements(message.text, message.sent_on)]
+    return [
+        Found(message, fact)
+        for message in messages
+        for fact in extract_statements(message.text, message.sent_on)
+        if fact.attribute != CHANGE
+    ]
 
 
 def judgements() -> dict[str, str]:

@@ -57,11 +57,11 @@ def test_an_allergy_does_not_begin_when_it_is_said(memory: Appliance) -> None:
 def test_a_date_that_was_moved_among_people_replaces_the_old_one(memory: Appliance) -> None:
     say(
         memory,
-        ("2026-02-10", "The organisers want the slides by 27 February."),
-        ("2026-02-23", "The programme changed, so everybody may hand in their slides by Friday, 13 March instead."),
+        ("2032-02-10", "The organisers want the slides by 27 February."),
+        ("2032-02-23", "The programme changed, so everybody may hand in their slides by Friday, 12 March instead."),
     )
-    assert only(memory, "deadline").value == "2026-03-13"
-    assert only(memory, "deadline", "superseded").value == "2026-02-27"
+    assert only(memory, "deadline").value == "2032-03-12"
+    assert only(memory, "deadline", "superseded").value == "2032-02-27"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_since_when(text: str, expected: tuple[str, str, str | None, str | None]
         ("I'm divorced.", "is divorced"),
         ("Ich bin geschieden.", "is divorced"),
         ("We're planning to open a bakery.", "plans to open a bakery"),
-        ("I'm going to a chess congress next month.", "plans on going to a chess congress"),
+        ("I'm going to a chess congress next spring.", "plans on going to a chess congress"),
         ("I want to visit Iceland.", "wants to visit Iceland"),
         ("Ich möchte einen Marathon laufen.", "wants: einen Marathon laufen"),
         ("I run my own bakery.", "has a business: bakery"),

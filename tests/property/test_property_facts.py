@@ -39,6 +39,13 @@ SAID = (
     "My deadline is March 15th.",
     "Always answer in metric units.",
     "Nothing to see here.",
+    "We're planning a trip to Peru.",
+    "We're planning a trip to Rome.",
+    "The trip is cancelled.",
+    "The trip to Peru is cancelled.",
+    "My flight to Rome is on May 2.",
+    "My flight to Peru is on May 5.",
+    "My flight was moved to May 9.",
     "The deadline has been moved to April 2. I live in Bonn.",
 )
 
@@ -92,6 +99,15 @@ def open_memory(folder: Path) -> Appliance:
 @settings(max_examples=examples(10), deadline=None)
 @given(messages, st.randoms(use_true_random=False), st.integers(1, 5))
 @example([("We moved to Madrid.", 0, 1), ("I moved from Madrid to Rome.", 0, 0)], random.Random(2), 1)
+@example(
+    [
+        ("We're planning a trip to Peru.", 0, 1),
+        ("The trip is cancelled.", 1, 0),
+        ("We're planning a trip to Rome.", 0, 2),
+    ],
+    random.Random(3),
+    1,
+)
 def test_any_order_of_sessions_and_any_cut_gives_the_same_facts(
     said: list[tuple[str, int, int]], chance: random.Random, cuts: int
 ) -> None:

@@ -16,8 +16,8 @@ from typing import get_args
 from appliance import requests as r
 from appliance import timestamps
 from appliance.errors import HomeReadOnly, StoreCorrupt, UsageError
-from appliance.memory.facts import decision_undo, extraction, llm_extractor, timeline
-from appliance.memory.facts.rule_extractor import extract_statements
+from appliance.memory.facts import changes, decision_undo, extraction, llm_extractor, phrasing, timeline
+from appliance.memory.facts.rule_extractor import FactMention, extract_statements
 from appliance.store import facts as store
 from appliance.store import people
 from appliance.store import statements as stated
@@ -116,8 +116,12 @@ class FactService:
         scope = (fact.user_id, fact.namespace)
         cited_ids = {quote.message_id for quote in fact.evidence}
         with self._context.database.write() as tx:
-            cited = [item for item in stated.statements(tx, *scope, row.slot) if message_id(item.message) in cited_ids]
-            values = {statement.value for statement in cited} | {fact.value}
+            said = extraction.slot_statements(tx, *scope, row.slot)
+            cited = [item for item in said if message_id(item.message) in cited_ids]
+            if row.ends:  # that it ended is wrong, and the value is not
+                cited, values = [item for item in cited if item.mode not in ("holds", "corrects")], set()
+            else:
+                values = {statement.value for statement in cited} | {fact.value}
             digests = [statement.digest for statement in cited]
             digests += [timeline.value_digest(row.slot, fact.attribute, value) for value in values]
             stated.reject_digests(tx, *scope, digests)
@@ -176,6 +180,8 @@ class FactService:
         else:
             sentence = _normalize_value(text or "")
             _check_is_statement(sentence)
+            mentions = [item for item in extract_statements(sentence, date.today()) if item.value]
+            changed = [item for item in mentions if changes.is_change(item)]
             stated_facts = [
                 (
                     item.kind,
@@ -185,9 +191,12 @@ class FactService:
                     "ended" if item.mode == "ended" else "added",
                     item.since,
                 )
-                for item in extract_statements(sentence, date.today())
-                if item.value
-            ] or [(request.kind, request.subject, NOTE_ATTRIBUTE, sentence, "added", None)]
+                for item in mentions
+                if item not in changed
+            ]
+            for item in changed:
+                stated_facts += self._meant(scope, item)
+            stated_facts = stated_facts or [("note", request.subject, NOTE_ATTRIBUTE, sentence, "added", None)]
         slots = [timeline.slot_key(subject, kind, name, value) for kind, subject, name, value, _, _ in stated_facts]
         named = {(name, value) for _, _, name, value, _, _ in stated_facts}
         with self._context.database.write() as tx:
@@ -204,6 +213,25 @@ class FactService:
             if row.fact.made_by == timeline.PERSON and row.fact.state in ("held", "ended")
         )
         return FactAddition(facts, decision_undo.encode(before, after))
+
+    def _meant(self, scope: Scope, change: FactMention) -> Sequence[_StatedFact]:
+        """What a person's word takes back or moves.
+
+        Raises:
+            UsageError: It may be one of several facts.
+        """
+        db = self._read_up_to_date()
+        certain, doubted = extraction.meant_facts(db, scope.user_id, scope.namespace, change)
+        if doubted:
+            texts = ", ".join(
+                phrasing.fact_sentence(one.subject, one.kind, one.attribute, one.value) for one in doubted
+            )
+            raise UsageError(
+                f"It is not clear which fact is meant; nothing was changed. It may be: {texts}.",
+                hint="Name it as the fact does, or reject the fact by its id.",
+            )
+        how = {"ended": "ended"}
+        return [(one.kind, one.subject, one.attribute, one.value, how.get(one.mode, "added"), None) for one in certain]
 
     def extract_pending(
         self, should_continue: Callable[[], bool] = lambda: True, max_messages: int | None = None
@@ -265,8 +293,8 @@ class FactService:
             slot = _add_decision(tx, scope, (fact.kind, fact.subject, fact.attribute, value, how, since))
             extraction.derive_stale_page(tx)
         facts = [row.fact for row in store.query(self._read_up_to_date(), scope, slot=slot)]
-        state = "ended" if how == "ended" else "held"
-        return next(item for item in reversed(facts) if item.state == state and item.made_by == timeline.PERSON)
+        states = ("ended",) if how == "ended" else ("held", "ended")  # a date may be past
+        return next(item for item in reversed(facts) if item.state in states and item.made_by == timeline.PERSON)
 
     def _scope(self, user_id: str | None, namespace: str) -> Scope:
         return Scope(self._context.owner if user_id is None else user_id, namespace)

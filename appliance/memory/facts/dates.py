@@ -32,6 +32,11 @@ _MONTH_ALONE = re.compile(
     rf"\s*(?:in|im|en|by|until|bis|para|next|this|nächsten|diesen)\s+(?P<month>{temporal.MONTH})\b\.?(?!\s*\d)"
 )
 
+_NEXT_UNIT = re.compile(
+    rf"\s*(?:(?:the|el|la|im|in)\s+)?(?:(?:{words('next')}|{words('coming')})\s+(?P<unit>{temporal.UNIT})"
+    rf"|(?P<unit2>{temporal.UNIT})\s+{words('next_after')})\b"
+)
+
 _DAY = timedelta(days=1)
 _LAST_YEAR = 9998
 
@@ -71,6 +76,10 @@ def past(low: str, at: int, end: int, sent_on: date | None) -> tuple[str, int] |
         expression, stop = temporal.match(f"{span['count']} {span['unit']} ago", 0, 60), span.end()
     elif expression := temporal.match(low, at, end):
         stop = expression.end
+    if expression is not None and expression.days is not None and expression.days < 0:
+        with suppress(OverflowError):
+            return (sent_on + expression.days * _DAY).isoformat(), stop
+        return None
     if expression is None or expression.unit not in ("year", "month", "week", "day"):
         return None
     count = -1 if expression.anchor == "last" else expression.count
@@ -92,7 +101,14 @@ def _back(day: date, unit: str, count: int) -> str:
 
 
 def _next_month(low: str, at: int, end: int, sent_on: date | None) -> DateMention | None:
-    """The next month of a name ("in August"), where the day of the message is known."""
+    """The next month of a name ("in August"), or the next month or year, where the day of the message is known."""
+    if sent_on is not None and (found := _NEXT_UNIT.match(low, at, end)):
+        expression = temporal.match(f"1 {found['unit'] or found['unit2']} ago", 0, 60)
+        if expression is not None and expression.unit == "year":
+            return DateMention(f"{sent_on.year + 1}", found.end())
+        if expression is not None and expression.unit == "month":
+            return DateMention(f"{sent_on.year + sent_on.month // 12}-{sent_on.month % 12 + 1:02}", found.end())
+        return None
     match = _MONTH_ALONE.match(low, at, end)
     if match is None or sent_on is None:
         return None
@@ -159,3 +175,27 @@ def _placed(month: int, day: int, end: int, sent_on: date | None) -> DateMention
 
 def _of(day: date, end: int) -> DateMention:
     return DateMention(day.isoformat(), end, day.month, day.day)
+
+
+_ANY_WORD = re.compile(r"(?<![\w'])\w")
+
+
+def within(low: str, at: int, end: int, sent_on: date | None) -> str | None:
+    """Return the first date that stands between two places of a lowered text; None without one."""
+    for word in _ANY_WORD.finditer(low, at, end):
+        if found := named(low, word.start(), end, sent_on):
+            return found.value
+    return None
+
+
+def day_after(value: str) -> date | None:
+    """Return the day after a day, a month or a year ("2024-06"); None for what is none of these."""
+    try:
+        first = date.fromisoformat(value + "-01-01"[: 10 - len(value)] if len(value) != 7 else f"{value}-01")
+        if len(value) == 10:
+            return first + _DAY
+        return (
+            date(first.year + 1, 1, 1) if len(value) == 4 or first.month == 12 else first.replace(month=first.month + 1)
+        )
+    except (ValueError, OverflowError):
+        return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from appliance.errors import UsageError
-from appliance.memory.facts import phrasing, timeline
+from appliance.memory.facts import extraction, phrasing, timeline
 from appliance.store import statements as stated
 from appliance.store.facts import FactRow, stored_facts
 from appliance.store.statements import Decision
@@ -79,7 +79,7 @@ def restore(tx: sqlite3.Connection, before: DecisionSnapshot, after: DecisionSna
         if _read(tx, *scope, slot, decided.known) != decided:
             raise UsageError("The fact was changed since.", hint="Decide about it again.")
         lost = [one for one in before.slots[slot].decisions if one not in decided.decisions]
-        stated_values = [statement.value for statement in stated.statements(tx, *scope, slot)]
+        stated_values = [statement.value for statement in extraction.slot_statements(tx, *scope, slot)]
         if any(one.how != "added" and not _is_among(one.value, stated_values) for one in lost):
             raise UsageError("What the fact rests on was forgotten.", hint="Add the fact by hand.")
     for slot, decided in before.slots.items():
@@ -98,7 +98,7 @@ def _known_digests(
     db: sqlite3.Connection, user_id: str, namespace: str, slot: str, also_named: Set[tuple[str, str]]
 ) -> list[bytes]:
     """The digests by which statements and values of a slot can be rejected."""
-    statements = stated.statements(db, user_id, namespace, slot)
+    statements = extraction.slot_statements(db, user_id, namespace, slot)
     named = {(one.attribute, one.value) for one in statements} | also_named
     named |= {(one.attribute, one.value) for one in stated.decisions(db, user_id, namespace, slot)}
     named |= {(one.derived.attribute, one.derived.value) for one in stored_facts(db, (user_id, namespace, slot))}

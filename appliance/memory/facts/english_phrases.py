@@ -22,7 +22,7 @@ DISTANT = r"(?!(?:my|our) (?:neighbou?r|landlord|boss|colleague|coworker|manager
 MY = rf"\b(?:my|our) {OLDER}{REL}"
 WHO = rf"{MY}(?:,? (?P<who>[^\W\d_][\w'-]{{1,24}}))?,? (?:also |currently |still |now )?"
 SOON = (
-    r"(?=(?:(?:on|by|for|until|before|next|this|coming|the|in|already|due) ){0,3}(?:\d"
+    r"(?=next (?:month|year)\b|(?:(?:on|by|for|until|before|next|this|coming|the|in|already|due) ){0,3}(?:\d"
     rf"|(?:{'|'.join((*_TEMPORAL.months, *_TEMPORAL.weekdays))}|tomorrow|today|tonight|two weeks|three weeks|a week)\b))"
 )
 WE_ARE = r"\b(?:i'm|i am|im|we're|we are|i are)(?: (?:also|now|finally|actually|just|currently|still))?"

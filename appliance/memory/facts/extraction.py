@@ -9,9 +9,11 @@ from __future__ import annotations
 import sqlite3
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import date
 
-from appliance.memory.facts import phrasing, timeline
+from appliance import timestamps
+from appliance.memory.facts import changes, phrasing, timeline
 from appliance.memory.facts.rule_extractor import FactMention, extract_statements
 from appliance.secrets.masking import shares_secret
 from appliance.store import facts as store
@@ -94,7 +96,7 @@ def retract_facts(tx: sqlite3.Connection, stated_values: Iterable[tuple[str, str
     for user_id, namespace, slot, value in stated_values:
         by_slot.setdefault((user_id, namespace, slot), []).append(value)
     for (user_id, namespace, slot), values in by_slot.items():
-        remaining_values = [statement.value for statement in stated.statements(tx, user_id, namespace, slot)]
+        remaining_values = [statement.value for statement in slot_statements(tx, user_id, namespace, slot)]
         unsupported_values = [
             decision.value
             for decision in stated.decisions(tx, user_id, namespace, slot)
@@ -107,17 +109,84 @@ def retract_facts(tx: sqlite3.Connection, stated_values: Iterable[tuple[str, str
 
 
 def derive_stale_page(tx: sqlite3.Connection) -> None:
-    """Derive the facts of one page of stale slots again."""
+    """Derive the facts of one page of stale slots again, and of those that the same changes may mean."""
+    stale: dict[tuple[str, str], list[str]] = {}
     for user_id, namespace, slot in stated.stale_slots(tx, PAGE_SLOTS):
-        statements = stated.statements(tx, user_id, namespace, slot)
-        decisions = stated.decisions(tx, user_id, namespace, slot)
-        digests = {statement.digest for statement in statements}
-        digests |= {timeline.value_digest(slot, statement.attribute, statement.value) for statement in statements}
-        rejected = stated.rejected_digests(tx, user_id, namespace, sorted(digests))
-        derived = timeline.derive(statements, decisions, rejected)
-        scope = (user_id, namespace, slot)
-        before = store.stored_facts(tx, scope)
-        store.replace_slot(tx, scope, derived, before, _match_ids(derived, before))
+        stale.setdefault((user_id, namespace), []).append(slot)
+    attributes = sorted(changes.CHANGEABLE)
+    for scope, slots in stale.items():
+        due = dict.fromkeys(slots)
+        resolution = changes.NOTHING_CHANGED
+        if timeline.CHANGE_SLOT in due:
+            resolution = resolve_changes(tx, *scope)
+            changed = stated.changed_slots(tx, *scope, attributes, timeline.CHANGE_SLOT)
+            due |= dict.fromkeys(sorted({*changed, *resolution.statements}))
+        else:
+            known = stated.changeable_slots(tx, *scope, attributes, timeline.CHANGE_SLOT)
+            if not known.isdisjoint(slots):
+                resolution = resolve_changes(tx, *scope)
+                due |= dict.fromkeys(sorted(resolution.related(set(slots), {*known, *resolution.statements})))
+        for slot in due:
+            _derive_slot(tx, (*scope, slot), resolution)
+
+
+def _derive_slot(tx: sqlite3.Connection, scope: tuple[str, str, str], resolution: changes.Resolution) -> None:
+    user_id, namespace, slot = scope
+    statements = [] if slot == timeline.CHANGE_SLOT else stated.statements(tx, *scope)
+    statements += resolution.of(slot)
+    decisions = stated.decisions(tx, *scope)
+    digests = {statement.digest for statement in statements}
+    digests |= {timeline.value_digest(slot, statement.attribute, statement.value) for statement in statements}
+    rejected = stated.rejected_digests(tx, user_id, namespace, sorted(digests))
+    derived = timeline.derive(statements, decisions, rejected)
+    before = store.stored_facts(tx, scope)
+    store.replace_slot(tx, scope, derived, before, _match_ids(derived, before))
+
+
+def resolve_changes(db: sqlite3.Connection, user_id: str, namespace: str) -> changes.Resolution:
+    """Return what the changes that a user's messages tell of mean for facts."""
+    told = stated.statements(db, user_id, namespace, timeline.CHANGE_SLOT)
+    if not told:
+        return changes.NOTHING_CHANGED
+    return changes.resolve(told, _changeable(db, user_id, namespace, told))
+
+
+def _changeable(db: sqlite3.Connection, user_id: str, namespace: str, told: Sequence[Statement]) -> list[Statement]:
+    """The statements and decisions about what a message can take back or move; ``told`` are those that do."""
+    attributes = sorted(changes.CHANGEABLE)
+    statements = stated.changeable_statements(db, user_id, namespace, attributes, timeline.CHANGE_SLOT)
+    decided = [
+        timeline.decision_statement(decision, slot, [*told, *statements])
+        for slot, decision in stated.changeable_decisions(db, user_id, namespace, attributes)
+    ]
+    return [*statements, *decided]
+
+
+def meant_facts(
+    db: sqlite3.Connection, user_id: str, namespace: str, change: FactMention
+) -> tuple[list[Statement], list[Statement]]:
+    """Return the statements that follow if the person says now that something is taken back or moved: those that are
+    certain, and those that may be meant."""
+    now = timestamps.now()
+    said = Statement(
+        message=0, slot=timeline.CHANGE_SLOT, kind=change.kind, subject=change.subject, attribute=change.attribute,
+        value=change.value, mode=change.mode, confidence=1.0, since=None, until=None, start=0, stop=0,
+        made_by=timeline.PERSON, by_model=False, digest=b"said now", order_at=now, at=now,
+        said_at=timestamps.iso_from_microseconds(now),
+    )  # fmt: skip
+    told = stated.statements(db, user_id, namespace, timeline.CHANGE_SLOT)
+    statements = _changeable(db, user_id, namespace, told)
+    said = replace(said, order_at=max([now, *(statement.order_at for statement in statements)]))
+    resolution = changes.resolve([*told, said], statements)
+    meant = [one for statements in resolution.statements.values() for one in statements if one.made_by == said.made_by]
+    doubted = [one for one in meant if one.mode in (timeline.DOUBTED_END, timeline.PROPOSED)]
+    return [one for one in meant if one not in doubted], doubted
+
+
+def slot_statements(db: sqlite3.Connection, user_id: str, namespace: str, slot: str) -> list[Statement]:
+    """Return all statements of messages from which the facts of a slot follow."""
+    statements = stated.statements(db, user_id, namespace, slot)
+    return [*statements, *resolve_changes(db, user_id, namespace).of(slot)]
 
 
 def _match_ids(derived: Sequence[DerivedFact], stored: Sequence[PersistedFact]) -> dict[int, int]:
@@ -187,6 +256,8 @@ def to_statements(
         if shares_secret(mention.value, message.text):
             continue
         slot = timeline.slot_key(mention.subject, mention.kind, mention.attribute, mention.value)
+        if changes.is_change(mention):
+            slot = timeline.CHANGE_SLOT
         quote = message.text[mention.start : mention.end]
         yield Statement(
             message=message.id, slot=slot, kind=mention.kind, subject=mention.subject, attribute=mention.attribute,

@@ -5,11 +5,14 @@
 # fmt: off
 from __future__ import annotations
 
+from dataclasses import replace
+
 from appliance import languages
 from appliance.languages.language import full_names
 from appliance.memory.facts.grammar import (
     AGE,
     AGED,
+    CHANGE,
     DATED,
     NUMBERED,
     FactGrammar,
@@ -55,6 +58,8 @@ _EVENTS = {
 _ONE_REQUEST = r"(?!(?:bitte )?(?:gib|zeige?|nenne?|sage?|erkläre?|schreibe?) (?:mir|uns)\b[^\n]{0,80}\b(?:wie|was|womit|warum|wo|wann|ob|damit|um|welche[mnrs]?)\b[^\n]{0,80}\b(?:in zukunft|künftig)\b)"
 _ORDER = r"(?:antworte|antworten sie|schreib|schreibe|verwende|benutz|benutze|nutze|gib|zeig|zeige|nenne|nenn|erklär|erkläre|sprich|rede|duze|sieze|formatiere|füge|halte|fass|fasse|mach|mache|sag|sage|rechne|runde|übersetze|vermeide|lass|begründe|verzichte|stell|stelle|frag|frage|achte|denk|denke|beginne|bleib|setze|zitiere)"
 
+# When something happened, between "ich habe" and what it was.
+_LATELY = r"(?: (?:gerade|gestern|vorgestern|heute|endlich|neulich|kürzlich|vor kurzem|letzte[nrs]? [\wäöüß]+|vor [\wäöüß]+ [\wäöüß]+|im [\wäöüß]+)){0,2}"
 _SELF_OPENING = opening(r"(?:(?:ich|wir)\b|mein|unser)")
 _CLAUSE_OPENING = clause_opening(r"(?:(?:ich|wir)\b|mein|unser)")
 _OWNED = frozenset(("mein", "unse"))
@@ -85,7 +90,7 @@ _RULES = (
     FactRule("und wohne in", "profile", "home", ("wohn", "wohne", "lebe"), pattern(rf"(?:\bund|,|(?:^|(?<=[\n.!]))[ \t]*(?=(?:wohne|lebe))) ?(?:wohne|wohn|lebe){_ADVERBS}{_WITH} in "), "place", confidence=0.85, can_follow_words=True),
     FactRule("seit wohne ich", "profile", "home", ("wohne ich", "lebe ich", "wohnen wir", "leben wir"), pattern(rf"\b(?:\d{{4}}|jetzt|derzeit|momentan|aktuell|inzwischen|mittlerweile|jahren?|monaten?|kurzem|wochen) (?:wohne ich|lebe ich|wohnen wir|leben wir){_ADV}{_WITH} in "), "place", can_follow_words=True),
     FactRule("von nach gezogen", "profile", "home", (" von ", "gezogen"), pattern(rf"{_I} (?:bin|sind)(?: [\wäöüß]+){{0,4}}? von "), "place", "ended", continuations=(FactRule("nach", "profile", "home", (), pattern(r" nach "), "place"),), can_follow_words=True, follows=pattern(r" nach [^\n,.]{2,40} (?:um)?gezogen"), begins=_SELF_OPENING),
-    FactRule("nach gezogen", "profile", "home", ("gezogen",), pattern(rf"{_I} (?:bin|sind)(?! von)(?: (?!von)[\wäöüß]+){{0,4}}? nach "), "place", can_follow_words=True, follows=pattern(r" (?:um)?gezogen\b"), begins=_SELF_OPENING),
+    FactRule("nach gezogen", "profile", "home", ("gezogen",), pattern(rf"(?:{_I} (?:bin|sind)|\b(?:bin|sind) (?:ich|wir))(?! von)(?: (?!von)[\wäöüß]+){{0,4}}? nach "), "place", can_follow_words=True, follows=pattern(r" (?:um)?gezogen\b")),
     FactRule("wohne nicht mehr", "profile", "home", ("nicht mehr",), pattern(rf"{_I} (?:wohne|wohn|lebe|wohnen|leben) nicht mehr in "), "place", "ended", can_follow_words=True, begins=_SELF_OPENING),
     FactRule("früher gewohnt", "profile", "home", ("gewohnt", "gelebt"), pattern(rf"{_I} (?:habe|hab|haben)(?: (?:früher|mal|lange|damals|bis \d{{4}}|von \d{{4}} bis \d{{4}}|einmal|\w+ jahre(?: lang)?)){{0,2}} in "), "place", "ended", can_follow_words=True, follows=pattern(r"(?: [\wäöüß]+){0,3} (?:gewohnt|gelebt)\b"), begins=_SELF_OPENING),
     FactRule("früher habe ich", "profile", "home", ("gewohnt", "gelebt"), pattern(r"\b(?:früher|damals|bis \d{4}|davor) (?:habe|hab|haben) (?:ich|wir)(?: lange)? in "), "place", "ended", can_follow_words=True, follows=pattern(r"(?: [\wäöüß]+){0,3} (?:gewohnt|gelebt)\b")),
@@ -98,6 +103,18 @@ _RULES = (
     FactRule("als BERUF", "profile", "job", ("als",), pattern(r"(?:^|(?<=[\n.!]))[ \t]*(?:denn |und )?als "), "job", follows=pattern(r" (?:arbeite|bin|muss|verdiene|brauche) ich\b"), confidence=0.7, begins=_CLAUSE_OPENING),
     FactRule("bin BERUF", "profile", "job", ("bin",), pattern(rf"\b(?:ich|und) bin{_ADV}(?: (?:von beruf|gelernter|gelernte|freiberufliche[r]?|selbstständige[r]?|angehende[r]?))? "), "job", can_follow_words=True, unless=pattern(r" (?:werden|gewesen|geworden|gespannt)\b")),
     FactRule("gekündigt", "profile", "employer", ("gekündigt", "arbeite nicht mehr"), pattern(r"\b(?:ich habe(?: gerade| letzte woche)? (?:bei|meinen job bei)|ich arbeite nicht mehr (?:bei|für)) "), "org", "ended", can_follow_words=True, begins=_SELF_OPENING),
+    FactRule("arbeite nicht mehr in", "profile", CHANGE, ("nicht mehr",), pattern(r"\bich arbeite(?: jetzt| nun)? nicht mehr (?:in|an|im|am|auf|beim|bei|für) (?:der |dem |einer |einem |die )?"), "org", "ended", can_follow_words=True, begins=_SELF_OPENING, continuations=(FactRule("sondern bei", "profile", "employer", (), pattern(r",? sondern (?:jetzt |nun |inzwischen )?(?:als [\wäöüß-]+ )?(?:bei|für|in|an) (?:der |dem |einer |einem )?"), "org", continuations=(FactRule("sondern bei als", "profile", "job", (), pattern(r",? als "), "job"),)),)),
+    FactRule("bin selbstständig", "profile", "employment", ("selbst", "freiberuf", "arbeitslos", "rente", "rentner", "ruhestand", "elternzeit", "pensioniert", "arbeitssuchend"), pattern(rf"\b(?:ich|und) bin{_ADVERBS} (?P<value>selbstst?ändig|freiberuflich|freiberufler(?:in)?|arbeitslos|arbeitssuchend|rentner(?:in)?|in rente|im ruhestand|in elternzeit|pensioniert)\b"), can_follow_words=True, confidence=0.85, unless=pattern(r" (?:genug|und (?:verantwort|zuverläss)|zuständ|gewesen|\w+in\b)")),
+    FactRule("arbeite freiberuflich", "profile", "employment", ("freiberuf", "selbst"), pattern(rf"\b(?:ich|und) arbeite{_ADVERBS} (?:als )?(?P<value>freiberuflich|selbstst?ändig|freiberufler(?:in)?)\b"), can_follow_words=True, unless=pattern(r" (?:im|in|an|mit|und zuver)\b")),
+    FactRule("bei FIRMA gekündigt", "profile", "employer", ("gekündigt",), pattern(rf"\b(?:ich habe|habe ich|wir haben){_LATELY} (?:meinen job |meine stelle )?bei (?:der |dem )?"), "org", "ended", can_follow_words=True, follows=pattern(r" gekündigt\b")),
+    FactRule("bei FIRMA angefangen", "profile", "employer", ("angefangen", "begonnen"), pattern(rf"\b(?:ich habe|habe ich){_LATELY} bei (?:der |dem )?"), "org", can_follow_words=True, follows=pattern(r"(?: als [\wäöüß-]+)? (?:angefangen|begonnen)\b(?! zu)")),
+    FactRule("habe mich selbstständig gemacht", "profile", "employment", ("gemacht",), pattern(r"\bich habe mich(?: [\wäöüß]+){0,3}? (?P<value>selbstst?ändig) gemacht\b"), can_follow_words=True),
+    FactRule("wohne in der STRASSE", "profile", "address", ("wohn", "wohne", "wohnen"), pattern(r"\b(?:ich|wir) (?:wohne|wohnen|wohn)(?: jetzt| nun)?(?: in der| in| am| im| an der| auf der)? (?P<value>[\wäöüß.-]*(?:straße|strasse|str\.|gasse|weg|allee|platz|ring|ufer|damm|chaussee) \d{1,4}\w?\b(?:,? (?:in )?(?:\d{5} )?(?!und\b|mit\b|aber\b|seit\b)[\wäöüß-]+)?)"), confidence=0.85, can_follow_words=True, required_prefixes=NUMBERED, begins=_SELF_OPENING, continuations=()),
+    FactRule("wohne in der STRASSE in", "profile", "home", ("wohn", "wohne", "wohnen"), pattern(r"\b(?:ich|wir) (?:wohne|wohnen|wohn)(?: jetzt| nun)?(?: in der| in| am| im| an der| auf der)? [\wäöüß.-]*(?:straße|strasse|str\.|gasse|weg|allee|platz|ring|ufer|damm|chaussee) \d{1,4}\w?\b,? (?:in |\d{5} |in \d{5} )"), "capital place", confidence=0.85, can_follow_words=True, required_prefixes=NUMBERED, begins=_SELF_OPENING),
+    FactRule("meine wohnung ist in", "profile", "home", ("wohnung", "haus", "zuhause"), pattern(r"\b(?:mein|meine|unser|unsere) (?:neue |neues )?(?:wohnung|haus|zuhause|wg) (?:ist|liegt)(?: jetzt)? in "), "capital place", confidence=0.8, can_follow_words=True, begins=_SELF_OPENING),
+    FactRule("getrennt", "relation", "status", ("getrennt", "trennt"), pattern(r"\b(?:ich habe mich(?: [\wäöüß]+){0,3}? von mein(?:em|er) (?:mann|frau|freund|freundin|partner|partnerin) |ich lebe |wir leben |ich bin |(?:mein mann|meine frau|mein partner|meine partnerin) und ich (?:haben uns|leben)(?: [\wäöüß]+){0,3}? )(?P<value>getrennt)\b"), can_follow_words=True, confidence=0.85, begins=_SELF_OPENING),
+    FactRule("haben uns getrennt", "relation", "partner", ("getrennt", "schluss gemacht"), pattern(r"\b(?:ich habe mich(?: [\wäöüß]+){0,3}? von mein(?:em|er) (?:mann|frau|freund|freundin|partner|partnerin)|(?:mein(?:e)? (?:mann|frau|freund|freundin|partner|partnerin) und ich|wir) haben (?:uns|schluss)(?: [\wäöüß]+){0,3}?) (?:getrennt|gemacht)\b"), "", "ended", value="", can_follow_words=True, confidence=0.75, begins=_SELF_OPENING),
+    FactRule("ziehe nach", "project", "plans", ("ziehe", "ziehen"), pattern(rf"{_I} (?:ziehe|ziehen)(?: (?:bald|demnächst|wieder|zurück|jetzt|endlich)){{0,2}} nach "), "capital place", value="nach {value} ziehen", confidence=0.8, can_follow_words=True, begins=_SELF_OPENING),
     FactRule("studiere", "profile", "studies", ("studiere",), pattern(rf"\b(?:ich|und) studiere{_ADVERBS} (?!in |an |noch|gern|seit)"), "thing", continuations=(FactRule("an", "profile", "school", (), pattern(r" an der "), "org"),), can_follow_words=True),
     FactRule("spreche", "profile", "language", ("spreche", "muttersprache"), pattern(rf"(?:\bich spreche{_ADV}(?: fließend)?|\bmeine muttersprache ist) "), "tongue", accepts_list=True, begins=_CLAUSE_OPENING),
     FactRule("lerne", "profile", "learns", ("lerne",), pattern(rf"\bich lerne{_ADVERBS} "), "tongue", begins=_SELF_OPENING),
@@ -145,11 +162,11 @@ _RULES = (
     FactRule("lieber als", "preference", "prefers", ("lieber",), pattern(r"\bich (?:trinke|esse|mag|lese|nehme|nutze|höre) (?:lieber )?(?P<value>[\wäöüß-]+) (?:lieber )?(?:als|statt) (?P<than>[\wäöüß-]+)\b"), can_follow_words=True, confidence=0.8, begins=_SELF_OPENING),
     FactRule("bevorzuge", "preference", "prefers", ("bevorzuge",), pattern(r"\bich bevorzuge "), "thing", begins=_SELF_OPENING),
 
-    FactRule("EREIGNIS am", "date", "{event}", _DATED, pattern(rf"\b(?:mein|meine|unser|unsere|die|der|das) (?P<event>{_EVENT}|deadline)(?: (?:der|des|für die|für den|für das|vom|von|meiner|meines|zur|zum) (?P<of>[\wäöüß-]+(?: [\wäöüß-]+)?))?(?: nach [\wäöüß-]+)? (?:ist|findet|wurde|sind)(?: jetzt| schon)?(?: (?=am|bis|auf|den|der|morgen|heute|übermorgen|nächst|kommend|diesen|in \w+ (?:tag|woch)|\d))(?:auf |am |bis zum |bis )?"), "day", can_follow_words=True, required_prefixes=DATED),
+    FactRule("EREIGNIS am", "date", "{event}", _DATED, pattern(rf"\b(?:mein|meine|unser|unsere|die|der|das) (?P<event>{_EVENT}|deadline)(?: (?:der|des|für die|für den|für das|vom|von|meiner|meines|zur|zum) (?P<of>[\wäöüß-]+(?: [\wäöüß-]+)?))?(?: nach (?P<to>[\wäöüß-]+))? (?:ist|findet|sind)(?: jetzt| schon)?(?: (?=am|bis|auf|den|der|morgen|heute|übermorgen|nächst|kommend|diesen|in \w+ (?:tag|woch)|\d))(?:auf |am |bis zum |bis )?"), "day", can_follow_words=True, required_prefixes=DATED),
     FactRule("habe am EREIGNIS", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben) (?:einen|eine|ein|meine|meinen) (?P<event>{_EVENT}) (?=am|morgen|übermorgen)"), "day", can_follow_words=True, required_prefixes=DATED, begins=_SELF_OPENING),
     FactRule("am habe ich EREIGNIS", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben) (?=am |morgen |übermorgen |nächst|kommend)(?=[^\n,;]{{3,40}} (?P<event>{_EVENT})\b)"), "day", can_follow_words=True, required_prefixes=DATED, begins=_SELF_OPENING),
     FactRule("abzugeben bis", "date", "deadline", ("abgeben", "fällig"), pattern(r"\b(?:mein|meine|der|die|das) (?P<of>[\wäöüß-]+) (?:ist|muss) (?:bis zum |bis |am )"), "day", subject="{of}", can_follow_words=True, follows=pattern(r" (?:fällig|abgegeben werden|fertig sein)"), required_prefixes=DATED),
-    FactRule("EREIGNIS geht am", "date", "{event}", _DATED, pattern(rf"\b(?:mein|unser)e? (?P<event>{_EVENT})(?: (?:nach|in|an|bei|mit|beim) [\wäöüß-]+(?: [\wäöüß-]+)?)? (?:geht|startet|beginnt|fängt|hebt|liegt|steht) (?:erst |schon )?{_SOON}(?:auf )?"), "day", can_follow_words=True, required_prefixes=DATED, begins=_SELF_OPENING),
+    FactRule("EREIGNIS geht am", "date", "{event}", _DATED, pattern(rf"\b(?:mein|unser)e? (?P<event>{_EVENT})(?: nach (?P<to>[\wäöüß-]+)| (?:in|an|bei|mit|beim) [\wäöüß-]+(?: [\wäöüß-]+)?)? (?:geht|startet|beginnt|fängt|hebt|liegt|steht) (?:erst |schon )?{_SOON}(?:auf )?"), "day", can_follow_words=True, required_prefixes=DATED, begins=_SELF_OPENING),
     FactRule("EREIGNIS halten", "date", "{event}", _DATED, pattern(rf"{_I} (?:habe|hab|haben|halte|gebe|halten|feiern|mache) {_SOON}(?=[^\n,;]{{3,60}} (?:einen|eine|ein|meine|meinen|unsere|unseren) (?P<event>(?:[\wäöüß-]+ )?{_EVENT})\b)"), "day", can_follow_words=True, required_prefixes=DATED, begins=_SELF_OPENING),
     FactRule("am tue ich", "date", "{event}", ("fliege", "fliegen", "ziehe", "ziehen", "heirate", "heiraten", "verreise", "verreisen", "habe", "haben", "halte"), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:und |aber )?{_SOON}(?=[^\n,;]{{2,30}}? (?:(?P<event>fliege|fliegen|verreise|verreisen|heirate|heiraten) (?:ich|wir)\b|(?:ziehe|ziehen) (?:ich|wir) (?:[\wäöüß-]+ ){{0,3}}(?P<event2>um)\b|(?:habe|haben|halte) (?:ich|wir) (?:einen|eine|ein|meine|meinen|unsere|unseren) (?P<event3>(?:[\wäöüß-]+ )?{_EVENT})\b))"), "day", follows=pattern(r" (?:fliege|fliegen|ziehe|ziehen|heirate|heiraten|verreise|verreisen|habe|haben|halte)\b"), required_prefixes=DATED, begins=_CLAUSE_OPENING),
     FactRule("fliege am", "date", "{event}", ("fliege", "fliegen", "ziehe", "ziehen", "verreise"), pattern(rf"{_I} (?P<event>fliege|fliegen|verreise|verreisen|ziehe|ziehen) {_SOON}"), "day", can_follow_words=True, required_prefixes=DATED, follows=pattern(r" (?:nach|um|in|zurück|heim|ab|von)\b|[ \t]*(?:$|[.,;!])"), begins=_SELF_OPENING),
@@ -192,16 +209,52 @@ _RULES = (
     FactRule("brauche zur arbeit", "profile", "commute", ("zur arbeit", "ins büro"), pattern(r"\bich brauche?(?: (?:etwa|ungefähr|rund|nur))? (?P<value>\d{1,3} (?:minuten|min)|eine (?:halbe )?stunde)(?: mit (?:dem|der) [\wäöüß-]+)? (?:bis )?(?:zur arbeit|ins büro)\b"), confidence=0.85, can_follow_words=True, begins=_SELF_OPENING),
     FactRule("pendle", "profile", "commute", ("pendle", "pendeln"), pattern(rf"{_I} (?:pendle|pendeln){_ADVERBS}(?: (?:jeden tag|täglich|jede woche))? (?=(?:nach|von|zwischen|zur|mit|\d))"), "clause", confidence=0.85, can_follow_words=True, begins=_SELF_OPENING),
     FactRule("fahre zur arbeit", "profile", "commute", ("zur arbeit",), pattern(r"\bich fahre(?: (?:immer|meistens|jeden tag|täglich))? (?P<value>mit (?:dem|der) (?:rad|fahrrad|bus|zug|auto|bahn|s-bahn|u-bahn|straßenbahn|tram))(?: (?:immer|meistens))? zur arbeit\b"), confidence=0.85, can_follow_words=True, begins=_SELF_OPENING),
-    FactRule("ziehen im MONAT nach", "date", "{event}", ("ziehe", "ziehen"), pattern(rf"{_I} (?P<event>ziehe|ziehen)(?= (?:im|in|nächsten|diesen|am)\b[^\n,.]{{2,30}} nach (?P<to>[\wäöüß-]+))"), "day", can_follow_words=True, required_prefixes=DATED, begins=_SELF_OPENING),
+    FactRule("ziehen im MONAT nach", "date", "{event}", ("ziehe", "ziehen"), pattern(rf"{_I} (?P<event>ziehe|ziehen)(?= (?:im|in|nächsten|nächstes|kommenden|diesen|am)\b[^\n,.]{{2,30}} nach (?P<to>[\wäöüß-]+))"), "day", can_follow_words=True, required_prefixes=DATED, begins=_SELF_OPENING),
     FactRule("planen", "project", "plans", ("plane", "planen"), pattern(rf"{_I} (?:plane|planen){_ADVERBS} (?=(?:ein|eine|einen|unsere?n?|meine?n?) )"), "clause", confidence=0.75, begins=_SELF_OPENING),
     FactRule("habe vor", "project", "plans", ("vor, ", "habe", "haben"), pattern(rf"{_I} (?:habe|hab|haben){_ADV} vor, (?=[^\n,.]{{3,60}} \w*zu\w*\b)"), "clause", confidence=0.8, can_follow_words=True, begins=_SELF_OPENING),
     FactRule("möchte", "project", "wants", ("möchte", "will", "wollen", "möchten", "würde"), pattern(rf"{_I} (?:möchte|will|möchten|wollen)(?: (?:unbedingt|gern|gerne|irgendwann|schon lange|bald|nächstes jahr|dieses jahr|im [\wäöüß]+)){{0,2}} (?=(?:(?!\b(?:wissen|dass|du|dir|dich|ihr|euch|sie|ihn|nur|nicht|kein\w*|bitte|es|das|dies|mehr|kennen|eine liste|einen text|einen brief|eine mail|eine e-mail)\b)[\wäöüß-]+ ){{1,6}}(?:lernen|laufen|reisen|ziehen|umziehen|gründen|heiraten|studieren|adoptieren|auswandern)[ \t]*(?:$|[.,;!]))"), "clause", confidence=0.7, begins=_SELF_OPENING),
     FactRule("möchte irgendwann", "project", "wants", ("möchte", "will", "wollen", "möchten"), pattern(rf"{_I} (?:möchte|will|möchten|wollen)(?: (?:unbedingt|irgendwann|schon lange|eines tages|nächstes jahr|dieses jahr|im (?:sommer|winter|herbst|frühling))){{1,2}} (?=(?:(?!\b(?:wissen|dass|du|dir|dich|ihr|euch|sie|ihn|nicht|es|das|mehr)\b)[\wäöüß-]+ ){{1,6}}(?:besuchen|kaufen|bauen|eröffnen|sehen)[ \t]*(?:$|[.,;!]))"), "clause", confidence=0.7, begins=_SELF_OPENING),
 )
 
+_NO_THING = r"(?!(?:ist|sind|war|waren|wurde|wurden|wird|werden|hat|haben|habe|nicht|nie|wenn|falls|und|aber|dass|ob|fast|beinahe|vielleicht|könnte|würde|sollte|muss|fällt|fallen|findet|finden|ich|du|er|es)\b)"
+_WORD = rf"{_NO_THING}[\wäöüß'&-]+"
+_THING = rf"(?P<value>{_WORD}(?: {_WORD}){{0,5}}?)"
+_THIS = r"\b(?:mein|meine|meinen|unser|unsere|unseren|der|die|das|den|diese[rsn]?)"
+_NOW = r"(?: (?:leider|doch|jetzt|nun|gerade|schon|endgültig|wieder|also|dann|nun doch|kurzfristig|komplett))?"
+_DONE = r"(?:abgesagt|gestrichen|storniert|gecancelt|abgeblasen|geplatzt|vom tisch|gestorben|hinfällig|annulliert)"
+_GIVEN_UP = r"(?:abgesagt|absagen|gestrichen|streichen|storniert|stornieren|gecancelt|abgeblasen|aufgegeben|verworfen|gekündigt|kündigen|verkauft|verkaufen)"
+_VERB = r"(?:ziehe|ziehen|laufe|laufen|fliege|fliegen|fahre|fahren|reise|reisen|verreise|verreisen|gehe|gehen|mache|machen|kaufe|kaufen|nehme|nehmen|besuche|besuchen|eröffne|eröffnen|gründe|gründen|lerne|lernen|heirate|heiraten|studiere|studieren|komme|kommen|werde|werden|will|wollen|möchte|möchten|adoptiere|adoptieren|feiere|feiern|spiele|spielen)"
+_STILL = r"(?![^\n.!?,;]*\b(?:ohne|bis|wenn|falls|bevor|allein|heute|morgen|nur|mit|weit|schnell|so)\b)"
+_HEAD = rf"(?:{_EVENT[3:-1]}|besprechung|meeting|treffen|zahnarztbesuch|kurs|lieferung|party|spiel|fähre|zug)"
+_WHAT = rf"(?P<event>{_HEAD})(?: (?:nach (?P<to>[\wäöüß-]+)|(?:der|des|für die|für den|für das|meiner|meines|zur|zum) (?P<of>[\wäöüß-]+)|(?:bei|beim|mit|in|im) (?:der |dem |meiner |meinem )?[\wäöüß-]+(?: [\wäöüß-]+)?))?"
+_VOM = r"(?: (?:von|vom)(?: (?!auf\b|bis\b)[\wäöüß.]+,?){1,4}?)?"
+_MONTHS = full_names(languages.GERMAN.temporal.months)
+_DAY_AHEAD = rf"(?=(?:den |die |zum )?(?:nächst\w+ |kommend\w+ )?(?:{'|'.join((*_WEEKDAYS, *_MONTHS))}|morgen|übermorgen|nächst|\d))"
+_MOVED = r" (?:verschoben|verlegt|vorverlegt|vorgezogen|umgebucht|umgelegt|verschieben|verlegen|umbuchen|gelegt|geändert)\b"
+_MOVED_NEEDS = ("verschoben", "verlegt", "vorverlegt", "vorgezogen", "umgebucht", "umgelegt", "verschieben", "verlegen", "umbuchen")
+
+_CHANGES = (
+    FactRule("SACHE ist abgesagt", "project", CHANGE, ("abgesagt", "gestrichen", "storniert", "gecancelt", "abgeblasen", "geplatzt", "vom tisch", "gestorben", "hinfällig", "annulliert"), pattern(rf"{_THIS} {_THING} (?:ist|sind|wurde|wurden|wird|hat sich){_NOW}{_NOW} (?:{_DONE}|erledigt)\b"), confidence=0.9, can_follow_words=True),
+    FactRule("SACHE fällt aus", "project", CHANGE, ("aus", "wasser", "statt", "flach"), pattern(rf"{_THIS} {_THING} (?:(?:fällt|fallen){_NOW}{_NOW} (?:aus|ins wasser|flach)|(?:findet|finden){_NOW}{_NOW} nicht (?:mehr )?statt)\b"), confidence=0.9, can_follow_words=True),
+    FactRule("aus SACHE wird nichts", "project", CHANGE, ("nichts",), pattern(rf"\baus (?:der|dem|meiner|meinem|unserer|unserem) {_THING} (?:wird|wurde){_NOW} nichts\b"), confidence=0.9, can_follow_words=True),
+    FactRule("SACHE abgesagt", "project", CHANGE, ("abgesagt", "absagen", "gestrichen", "streichen", "storniert", "stornieren", "gecancelt", "abgeblasen", "aufgegeben", "verworfen", "gekündigt", "kündigen", "verkauft"), pattern(rf"\b(?:ich|wir) (?:habe|hab|haben|musste|mussten|muss|müssen){_NOW}{_NOW} (?:mein(?:e|en)?|unsere?n?|die|den|das) {_THING} {_GIVEN_UP}\b"), confidence=0.9, can_follow_words=True),
+    FactRule("doch nicht SACHE", "project", CHANGE, ("doch nicht", "nicht mehr"), pattern(rf"\b(?:ich|wir) {_VERB} (?:jetzt |nun |also |dann )?(?:doch nicht|nicht mehr) {_STILL}(?=\w)"), "matter", confidence=0.9, can_follow_words=True),
+    FactRule("heiraten doch nicht", "project", CHANGE, ("heirate", "heiraten"), pattern(r"\b(?:wir heiraten|ich heirate)(?: jetzt| nun| also)? (?:doch nicht|nicht mehr)\b"), value="wedding", confidence=0.9, can_follow_words=True),
+    FactRule("SACHE doch nicht", "project", CHANGE, ("doch nicht", "nicht mehr"), pattern(rf"\b(?:ich|wir) {_VERB} {_THING} (?:doch nicht|nicht mehr)\b"), confidence=0.9, can_follow_words=True, unless=pattern(r" (?:so|ohne|allein|nur|mit|bis|heute|morgen)\b")),
+    FactRule("SACHE VERB ich doch nicht", "project", CHANGE, ("doch nicht", "nicht mehr"), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:und |aber )?(?P<value>(?:den|die|das|nach|zur|zum) {_WORD}(?: {_WORD}){{0,3}}?) {_VERB} (?:ich|wir) (?:jetzt |nun |also )?(?:doch nicht|nicht mehr)\b"), confidence=0.85, can_follow_words=True, unless=pattern(r" (?:so|ohne|allein|nur|mit|bis|heute|morgen)\b")),
+    FactRule("doch nicht", "project", CHANGE, ("doch nicht",), pattern(rf"(?:^|(?<=[\n.!:]))[ \t]*(?:ach |nein,? |also )?doch nicht (?:nach |in |zum |zur |in die |den |die |das )?(?P<value>{_WORD}(?: {_WORD}){{0,2}}?)(?=[ \t]*(?:$|[.,;!\n]|sondern\b))"), confidence=0.85),
+    FactRule("gegen SACHE entschieden", "project", CHANGE, ("entschieden",), pattern(rf"\b(?:ich|wir) (?:habe|hab|haben) (?:mich|uns){_NOW} gegen (?:(?:den|die|das|meinen?|unseren?) )?{_THING} entschieden\b"), confidence=0.9, can_follow_words=True),
+    FactRule("entschieden, SACHE nicht zu", "project", CHANGE, ("entschieden", "beschlossen"), pattern(rf"\b(?:ich|wir) (?:habe|hab|haben) (?:mich |uns )?(?:doch |jetzt |nun )?(?:dagegen )?(?:entschieden|beschlossen), (?:doch )?(?:nicht )?(?P<value>{_WORD}(?: {_WORD}){{0,5}}?) (?:nicht zu|doch nicht zu)(?= \w)"), confidence=0.85, can_follow_words=True),
+    FactRule("entschieden, nicht nach", "project", CHANGE, ("entschieden", "beschlossen"), pattern(rf"\b(?:ich|wir) (?:habe|hab|haben) (?:mich |uns )?(?:doch |jetzt |nun )?(?:dagegen )?(?:entschieden|beschlossen), (?:doch )?nicht (?P<value>{_WORD}(?: {_WORD}){{0,5}}?)(?= zu \w)"), confidence=0.85, can_follow_words=True),
+    FactRule("bleibe doch", "project", CHANGE, ("bleibe", "bleiben"), pattern(r"\b(?:ich|wir) (?:bleibe|bleiben) (?:jetzt |nun |also )?(?:doch|lieber|nun doch)(?: (?:hier|in [\wäöüß-]+))?(?= *(?:$|[.,;!\n]|wohnen\b|und\b))"), value="move", confidence=0.85, can_follow_words=True),
+    FactRule("EREIGNIS wurde auf verschoben", "date", "{event}", _MOVED_NEEDS, pattern(rf"{_THIS} {_WHAT} (?:wurde|ist|wird|hat sich|musste){_NOW}{_VOM} (?:auf|bis) {_DAY_AHEAD}"), "day", "corrects", 0.9, can_follow_words=True, follows=pattern(rf"(?: (?:um|von) \d{{1,2}}(?:[.:]\d\d)? uhr)?{_MOVED}"), required_prefixes=DATED),
+    FactRule("WER hat EREIGNIS auf verschoben", "date", "{event}", _MOVED_NEEDS, pattern(rf"\b(?:(?:mein|meine|der|die|das|unser|unsere) (?P<by>[\wäöüß-]+)|ich|wir|sie|man) (?:hat|haben|habe|hab|musste|muss|mussten)(?: mir| uns)?{_NOW} (?:den|die|das|meinen|meine|mein|unseren|unsere|unser) {_WHAT}{_NOW}{_VOM} (?:auf|bis) {_DAY_AHEAD}"), "day", "corrects", 0.9, can_follow_words=True, follows=pattern(rf"(?: (?:um|von) \d{{1,2}}(?:[.:]\d\d)? uhr)?{_MOVED}"), required_prefixes=DATED),
+    FactRule("EREIGNIS ist verschoben", "date", CHANGE, ("verschoben", "aufgeschoben"), pattern(rf"{_THIS} {_THING} (?:ist|wurde|wird){_NOW} (?:auf unbestimmte zeit |auf später )?(?:verschoben|aufgeschoben)\b"), confidence=0.85, can_follow_words=True),
+)
+
 GERMAN = FactGrammar(
     language=languages.GERMAN,
-    rules=_RULES,
+    rules=(*_RULES, *(replace(rule, mode="ended") if rule.attribute == CHANGE else rule for rule in _CHANGES)),
     stops=frozenset(
         "und oder aber mit seit weil denn da wo der die das welche welcher dass bis zum zur auf an bei von aus für derzeit gerade"
         " momentan aktuell nicht mehr ich wir mein meine er sie es als wenn während ist bin sind war auch dann nur bitte danke"

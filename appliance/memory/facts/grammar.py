@@ -16,6 +16,10 @@ from appliance.types import FactKind
 Mode = Literal["holds", "ended", "corrects"]
 """What a statement says of its value: it holds, it no longer holds, or it is what an earlier statement meant."""
 
+CHANGE = "change"
+"""The attribute of a statement that takes something back. Its value is the words for what it takes back; which fact
+that is, ``changes`` finds out. A rule for a date whose mode is "corrects" says that something was moved to this day."""
+
 _SPACES = r"(?:[ \t]+)"
 _SPACE_OR_CLASS = re.compile(r"\[(?:\\.|[^\]\\])*\]|\\.| ")
 
@@ -121,7 +125,12 @@ DATED = frozenset(
     name.split()[-1][:4]
     for names in (
         *(temporal.MONTHS, temporal.WEEKDAYS, (name for name, days in temporal.DAYS.items() if days >= 0)),
-        (name for one in LANGUAGES for unit in ("day", "week") for name in one.temporal.units[unit].split("|")),
+        (
+            name
+            for one in LANGUAGES
+            for unit in ("day", "week", "month", "year")
+            for name in one.temporal.units[unit].split("|")
+        ),
     )
     for name in names
 ) | {"0"}

@@ -36,7 +36,9 @@ _LABEL = re.compile(
 _OWN_LABELS = frozenset(
     "note notes ps p.s edit update fyi btw hi hello hey context background me also about about me reminder info"
     " important correction preference preferences instruction instructions rule rules question hinweis notiz"
-    " nachtrag übrigens info regel wichtig kontext ich nota por cierto contexto importante actualización yo"
+    " corrected corrects korrektur korrigiert"
+    " corrección corregido nachtrag übrigens info regel wichtig kontext ich nota por cierto contexto"
+    " importante actualización yo"
     " the thing is one more thing another thing just so you know first second third so".split()
 )
 # Words that no speaker's name contains: a line that begins with one is a sentence with a colon.

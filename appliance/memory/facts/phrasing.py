@@ -24,18 +24,24 @@ SENTENCE_TEMPLATES: Mapping[str, str] = {
     "looking for": "is looking for {}", "member of": "is a member of {}", "plays": "plays {}",
     "practises": "practises {}", "reads": "is reading {}", "volunteers": "volunteers {}", "collects": "collects {}",
     "business": "has a business: {}", "degree": "has a degree in {}", "plans": "plans {}", "wants": "wants {}",
+    "employment": "is {}", "field": "works in {}", "graduated from": "graduated from {}", "fears": "is afraid of {}",
+    "siblings": "has {}", "character": "is {}", "good at": "is good at {}", "bad at": "is bad at {}",
+    "expects": "is expecting {}", "wears": "wears {}", "height": "is {} tall", "takes": "takes {}",
+    "living": "lives {}", "teaches": "teaches {}", "religion": "is {}",
+    "listens to": "listens to {}",
 }  # fmt: skip
 
 # Attributes of which a subject has one value at a time. Dates and favourites are single-valued too, as are partner,
 # mother, father and boss; every other attribute may have many values.
 SINGLE_VALUED = frozenset(
     "name called age birthday birthplace home address phone origin employer job team studies school diet is size"
-    " commute children status".split()
+    " commute children status employment field siblings height religion".split()
 )
 _SINGLE_VALUED_RELATIONS = frozenset(("partner", "mother", "father", "boss"))
 IMMUTABLE = frozenset(("birthday", "birthplace", "origin"))  # never change: another value is a contradiction, not news
 # What held before it was said: that somebody mentions an allergy does not begin it.
 TIMELESS = frozenset("allergy health origin birthplace birthday name language degree children".split())
+RECURRING = frozenset(("anniversary", "birthday"))  # dates of every year
 # Relations that are one attribute.
 PARTNER_RELATIONS = frozenset("wife husband partner girlfriend boyfriend fiancé fiancée fiance fiancee spouse".split())
 _EXCLUSIVE_ATTRIBUTES = {"likes": "taste", "dislikes": "taste"}  # a new taste for a thing replaces the old one
@@ -66,7 +72,14 @@ _ENGLISH_VALUES: Mapping[str, str] = by_word({
     "diabetic": "diabetiker|diabetikerin|diabético|diabética", "pregnant": "schwanger",
     "lactose intolerant": "laktoseintolerant|intolerante a la lactosa", "asthmatic": "asmático|asmática",
     "colour-blind": "farbenblind|daltónico|daltónica", "dyslexic": "legastheniker|legasthenikerin",
-    "married": "verheiratet|casado|casada", "divorced": "geschieden|divorciado|divorciada", "engaged": "verlobt",
+    "married": "verheiratet|casado|casada", "divorced": "geschieden|divorciado|divorciada|divorciamos|divorcié",
+    "engaged": "verlobt",
+    "separated": "getrennt|separado|separada|separamos|separé",
+    "self-employed": "selbstständig|selbständig|autónomo|autónoma|por mi cuenta",
+    "freelance": "freiberuflich|freelancer|freiberufler|freiberuflerin",
+    "unemployed": "arbeitslos|arbeitssuchend|desempleado|desempleada|en paro|en el paro|sin trabajo",
+    "retired": "rentner|rentnerin|pensioniert|in rente|im ruhestand|jubilado|jubilada",
+    "on parental leave": "in elternzeit|de baja maternal|de baja paternal",
     "single": "ledig|soltero|soltera", "widowed": "verwitwet|viudo|viuda", "two": "zwei|dos|2", "three": "drei|tres|3",
     "four": "vier|cuatro|4", "five": "fünf|cinco|5", "six": "sechs|seis|6",
     "a son and a daughter": "einen sohn und eine tochter|un hijo y una hija",
@@ -75,6 +88,7 @@ _ENGLISH_VALUES: Mapping[str, str] = by_word({
 """The English word for each value that the rules for diets, health, status and children know in another language. A
 value that people may put in any words stays in theirs."""
 
+_NO_SMOKING = frozenset(("no smoking", "nicht rauchen", "no fumar"))
 _DIET_OF_PERSON = re.compile(r"(?:vegan|vegetarian|pesc[ea]tarian|coeliac|celiac)$", re.IGNORECASE)
 """A diet that a person is, not eats."""
 
@@ -144,7 +158,9 @@ def fact_sentence(subject: str, kind: str, name: str, value: str) -> str:
         value = _in_english(value)
         if (_DIET_OF_PERSON if name == "diet" else _CONDITION).search(value):
             template = "is {}"
-    elif name in ("status", "children"):
+    elif name == "habit" and value in _NO_SMOKING:
+        template = "doesn't smoke"
+    elif name in ("status", "children", "employment"):
         value = _in_english(value)
         template = "has {} children" if name == "children" and " " not in value and value != "one" else template
     elif name == "business" and value == "business":
@@ -164,7 +180,9 @@ def _in_english(value: str) -> str:
 def _day_or_month(value: str) -> str:
     """Write "2024-08" as "in August 2024", and a day as "on 2024-08-05"."""
     match = re.fullmatch(r"(\d{4})-(\d\d)", value)
-    return f"in {_month(int(match[2]))} {match[1]}" if match else f"on {value}"
+    if match:
+        return f"in {_month(int(match[2]))} {match[1]}"
+    return f"in {value}" if re.fullmatch(r"\d{4}", value) else f"on {value}"
 
 
 def _month(number: int) -> str:

@@ -13,10 +13,10 @@ from datetime import date
 from functools import cached_property
 from itertools import chain, islice
 
-from appliance.memory.facts import phrasing, validity
+from appliance.memory.facts import dates, phrasing, validity
 from appliance.memory.facts.english import ENGLISH
 from appliance.memory.facts.german import GERMAN
-from appliance.memory.facts.grammar import FactGrammar, FactRule, LazyPattern, Mode, Opening
+from appliance.memory.facts.grammar import CHANGE, FactGrammar, FactRule, LazyPattern, Mode, Opening
 from appliance.memory.facts.passages import GAP, Passage, is_uncapitalized, mask_foreign_text, split_sentences, to_lower
 from appliance.memory.facts.spanish import SPANISH
 from appliance.memory.facts.value_readers import READERS, RuleInput, is_gerund, separator_end
@@ -29,6 +29,7 @@ PREFIX_LETTERS = 4
 MAX_NEEDS_CHECKED = 24  # a rule with more needs than this goes straight to its pattern
 MAX_MATCHES_PER_RULE = 40  # in one message; more is a list or a trap, and every match costs time
 MAX_STATEMENTS = 60  # of one message
+MAX_TIME_CHARACTERS = 25  # behind a plan, that say when it is
 MAX_LISTED_VALUES = 8  # of one statement ("A, B and C")
 
 _TO_SPACES = str.maketrans(dict.fromkeys('.,;:!?()[]{}"“”„»«*_`…¿¡/-–—\x00', " "))
@@ -207,8 +208,8 @@ def extract_statements(text: str, sent_on: date | None = None) -> list[FactMenti
                 identity = (mention.subject, mention.attribute, phrasing.normalize_value(mention.value), mention.mode)
                 found.setdefault(identity, mention)
                 if len(found) >= MAX_STATEMENTS:
-                    return _drop_ended(found)
-    return _drop_ended(found)
+                    return _without_repeats(_drop_ended(found))
+    return _without_repeats(_drop_ended(found))
 
 
 def is_stated(text: str, start: int, end: int) -> bool:
@@ -235,6 +236,57 @@ def _drop_ended(found: dict[tuple[str, str, str, Mode], FactMention]) -> list[Fa
     ended = {identity[:3] for identity in found if identity[3] == "ended"}
     held = [mention for identity, mention in found.items() if identity[3] == "ended" or identity[:3] not in ended]
     return sorted(held, key=lambda mention: mention.start)
+
+
+_CALL_ME = r"(?:please |bitte |por favor,? )?(?:(?:just )?call me|nenn(?:t|e)? mich|llámame) {name}"
+_FROM_NOW_ON = r"(?:,? (?:from now on|ab jetzt|von nun an|ab sofort|a partir de ahora|desde ahora|please|bitte))?"
+
+
+def _without_repeats(found: list[FactMention]) -> list[FactMention]:
+    """Leave out what a sentence says once and two rules have understood: of a date the less exact event, and of a
+    standing instruction what is a name, or one that is a part of another one."""
+    kept = []
+    for mention in found:
+        same = [
+            other
+            for other in found
+            if other is not mention and (other.start, other.end) == (mention.start, mention.end)
+        ]
+        if mention.kind == "date" and any(_is_less_exact(mention, other) for other in same):
+            continue
+        if mention.attribute == CHANGE and any(_is_surer(other, mention) for other in same):
+            continue
+        if mention.kind == "instruction":
+            name = next((other.value for other in same if other.attribute == "called"), None)
+            rest = mention.value
+            if name is not None:
+                said = _CALL_ME.format(name=re.escape(name)) + _FROM_NOW_ON + r"[ ,.;]*(?:(?:and|und|y)\b)?[ ,]*"
+                rest = re.sub(said, "", rest, count=1, flags=re.IGNORECASE)
+            others = [other.value.casefold() for other in same if other.kind == "instruction"]
+            if not rest.strip() or (rest != mention.value and rest.strip().casefold() in others):
+                continue
+            if any(mention.value.casefold() in other and _holds_more(other, name) for other in others):
+                continue
+        kept.append(mention)
+    return kept
+
+
+def _holds_more(instruction: str, name: str | None) -> bool:
+    """Whether an instruction is more than a name beside another instruction."""
+    return name is None or re.search(_CALL_ME.format(name=re.escape(name)), instruction, re.IGNORECASE) is None
+
+
+def _is_surer(change: FactMention, other: FactMention) -> bool:
+    """Whether two mentions take back the same thing, and the first one says so more surely."""
+    mine, theirs = change.value.casefold(), other.value.casefold()
+    is_same = mine != theirs and (mine.endswith(theirs) or theirs.endswith(mine))
+    return change.attribute == CHANGE and is_same and change.confidence > other.confidence
+
+
+def _is_less_exact(mention: FactMention, other: FactMention) -> bool:
+    """Whether two mentions are of one day, and the other one says more of the event."""
+    mine, theirs = set(mention.attribute.split()), set(other.attribute.split())
+    return other.kind == "date" and other.value == mention.value and other.subject == mention.subject and mine < theirs
 
 
 def _apply_rule(
@@ -279,17 +331,22 @@ def _extract_values(
         read = reader(sentence, at)
         while read is not None and len(values) < MAX_LISTED_VALUES:
             end = read.end
-            values.append((rule.value.replace("{value}", read.value), end))
+            words = rule.value.replace("{value}", read.value).replace("{verb}", groups.get("verb", ""))
+            values.append((words, end))
             after = separator_end(sentence, end) if rule.accepts_list else None
             # "I enjoy preparing meals for my friends and family": what is no gerund belongs to the one before it.
             if after is not None and " " in read.value and is_gerund(sentence, at) and not is_gerund(sentence, after):
+                break
+            if " of all " in read.value:  # "animals of all shapes and sizes"
                 break
             read = reader(sentence, after) if after is not None else None
     if not values or (rule.follows and not sentence.match(rule.follows, end)):
         return
     if rule.unless and sentence.match(rule.unless, at if rule.read == "rest" else end):
         return
-    since, until, times_end = validity.period(rule, sentence, end)
+    since, until, times_end = validity.period(rule, sentence, match.start(), end)
+    if rule.attribute == "plans":
+        until = dates.within(sentence.low, at, min(times_end + MAX_TIME_CHARACTERS, sentence.end), sentence.sent_on)
     if since is None and until is None:
         since, until = validity.period_before(rule, sentence, passage.start, match)
     followed = list(_continued(rule, subject, values[-1][0], sentence, passage, end))
@@ -373,6 +430,8 @@ def _attribute(rule: FactRule, groups: dict[str, str], sentence: RuleInput) -> s
     if rule.attribute == "{event}":
         event = next(" ".join(words.lower().split()) for name, words in groups.items() if name.startswith("event"))
         event = sentence.grammar.events.get(event, event)
+        if "by" in groups:
+            event = f"{groups['by'].lower()} {event}"
         return f"{event} to {groups['to']}" if "to" in groups else event
     if "{what}" in rule.attribute:
         return rule.attribute.replace("{what}", " ".join(groups["what"].lower().split()))

@@ -5,10 +5,13 @@
 # fmt: off
 from __future__ import annotations
 
+from dataclasses import replace
+
 from appliance import languages
 from appliance.languages.language import full_names
 from appliance.memory.facts.grammar import (
     AGED,
+    CHANGE,
     DATED,
     NUMBERED,
     FactGrammar,
@@ -41,17 +44,21 @@ _REGULARLY = rf"(?:(?:todos los|todas las|cada|los) {_DAY}(?:(?:,| y|, y) (?:los
 _HABIT = r"(?:corro|nado|entreno|medito|bailo|escalo|remo|ayuno|cocino|salgo a (?:correr|caminar|andar)|voy al? [\wáéíóúñ]+(?: de [\wáéíóúñ]+)?|voy a (?:correr|nadar)|hago [\wáéíóúñ]+|juego al? [\wáéíóúñ]+|doy clases?(?: de [\wáéíóúñ]+)?|trabajo desde casa|teletrabajo|toco [\wáéíóúñ]+)"
 _STYLE = r"(?:emojis|viñetas|listas|tecnicismos|exclamaciones|tablas|jerga|anglicismos|rodeos)"
 _EVENT = (
-    r"(?:boda|examen|entrevista|vuelo|cita|cita (?:con el|al|del) (?:médico|dentista)|fecha límite|fecha de entrega|plazo|entrega|mudanza|viaje|operación|cirugía"
+    r"(?:boda|examen|entrevista|vuelo|cita (?:con (?:el|la|mi)|al|del|de la|de mi) (?:médic[oa]|dentista|doctor|doctora)|cita médica|cita|fecha límite|fecha de entrega|plazo|entrega|mudanza|viaje|operación|cirugía"
     r"|graduación|concierto|aniversario|presentación|defensa|conferencia|fiesta|reunión|lanzamiento)"
 )
 _EVENTS = {
-    "boda": "wedding", "examen": "exam", "entrevista": "interview", "vuelo": "flight", "cita": "appointment",
+    **{f"cita {of} {who}": name for of in ("con el", "con la", "con mi", "al", "del", "de la", "de mi") for who, name in (("médico", "doctor's appointment"), ("médica", "doctor's appointment"), ("doctor", "doctor's appointment"), ("doctora", "doctor's appointment"), ("dentista", "dentist appointment"))},
+    "cita médica": "doctor's appointment", "boda": "wedding", "examen": "exam", "entrevista": "interview", "vuelo": "flight", "cita": "appointment",
     "fecha límite": "deadline", "fecha de entrega": "deadline", "plazo": "deadline", "entrega": "deadline", "mudanza": "move",
     "charla": "talk", "ponencia": "talk", "taller": "workshop", "volamos": "flight", "viajo": "trip", "viajamos": "trip", "mudo": "move",
     "mudamos": "move", "caso": "wedding", "casamos": "wedding", "viaje": "trip", "presentación": "presentation", "lanzamiento": "launch", "reunión": "meeting", "conferencia": "conference",
 }
 _ORDER = r"(?:responde|respóndeme|contesta|contéstame|usa|utiliza|escribe|escríbeme|dame|muestra|muéstrame|explica|explícame|incluye|habla|háblame|cita|evita|mantén|llama|llámame|pon|haz|redondea|da|añade|trátame|tutéame|convierte|resume|formatea|sé)"
 _NEG_ORDER = r"(?:uses|utilices|respondas|contestes|escribas|pongas|incluyas|des|hables|hagas|añadas|me llames|me hables|me trates|te disculpes)"
+
+# "En una empresa que se llama Nubela".
+_CALLED = r"(?:un[ao]? [\wáéíóúñ-]+(?: [\wáéíóúñ-]+){0,3}? (?:que se llama|llamad[oa]|de nombre) )?"
 
 _SELF_OPENING = opening(r"(?:mis?\b|nuestr)")
 _CLAUSE_OPENING = clause_opening(r"(?:mis?\b|nuestr)")
@@ -75,11 +82,19 @@ _RULES = (
     FactRule("ya no vivo en", "profile", "home", ("ya no",), pattern(r"\bya no (?:vivo|vivimos) en "), "place", "ended", can_follow_words=True),
     FactRule("vivía en", "profile", "home", ("vivía", "viví en", "vivíamos"), pattern(r"(?:\b(?:antes|de pequeño|de pequeña|de niña|de niño|de joven|cuando era (?:pequeñ[oa]|niñ[oa]|joven|estudiante),?) (?:vivía|vivíamos|viví) en |\b(?:yo )?viví en )"), "place", "ended", can_follow_words=True),
     FactRule("soy de", "profile", "origin", ("soy de", "vengo de", "crecí en"), pattern(r"\b(?:yo )?(?:soy(?: originalmente)? de|vengo de|crecí en) "), "place", confidence=0.8, unless=pattern(r" (?:que|los que)\b")),
-    FactRule("trabajo en", "profile", "employer", ("trabajo",), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV} (?:en|para) (?:el |la )?(?!{_PLACES}\b|casa\b|ello\b|un proyecto|una app|equipo)"), "org", continuations=(FactRule("como", "profile", "job", (), pattern(r",? como "), "job"),)),
-    FactRule("trabajo como", "profile", "job", ("trabajo", "trabajando"), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV}(?: en [\wáéíóúñ]+)? (?:como|de) (?:un |una )?"), "job", can_follow_words=True, continuations=(FactRule("en", "profile", "employer", (), pattern(rf",? (?:en|para) (?:el |la )?(?!{_PLACES}\b)"), "org"),)),
+    FactRule("trabajo en", "profile", "employer", ("trabajo",), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV} (?:en|para) {_CALLED}(?:el |la )?(?!{_PLACES}\b|casa\b|ello\b|un proyecto|una app|equipo)"), "org", continuations=(FactRule("como", "profile", "job", (), pattern(r",? como "), "job"),)),
+    FactRule("trabajo como", "profile", "job", ("trabajo", "trabajando"), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV}(?: en [\wáéíóúñ]+)? (?:como|de) (?:un |una )?"), "job", can_follow_words=True, continuations=(FactRule("en", "profile", "employer", (), pattern(rf",? (?:en|para) {_CALLED}(?:el |la )?(?!{_PLACES}\b)"), "org"),)),
     FactRule("soy OFICIO", "profile", "job", ("soy",), pattern(rf"\b(?:yo )?soy{_ADV}(?: un| una)? "), "job", unless=pattern(r" (?:frustrado|de corazón)\b")),
-    FactRule("dejé mi trabajo", "profile", "employer", ("dejé", "trabajo en"), pattern(r"\b(?:dejé mi trabajo en|ya no trabajo (?:en|para)|me despidieron de|renuncié a) "), "org", "ended", can_follow_words=True),
+    FactRule("dejé mi trabajo", "profile", "employer", ("dejé", "trabajo en"), pattern(r"\b(?:dejé mi trabajo en|ya no trabajo (?:en|para)|me despidieron de|renuncié a) (?:el |la )?"), "org", "ended", can_follow_words=True),
     FactRule("antes trabajaba en", "profile", "employer", ("trabajaba",), pattern(r"\b(?:antes )?trabajaba (?:en|para) (?:el |la )?"), "capital org", "ended", can_follow_words=True),
+    FactRule("empecé en", "profile", "employer", ("empecé", "empezado", "comencé"), pattern(rf"\b(?:empecé|he empezado|comencé)(?: a trabajar)? (?:en|para) (?:el |la )?(?!{_PLACES}\b)"), "capital org", can_follow_words=True, unless=pattern(r" (?:a|con el|el curso)\b")),
+    FactRule("soy autónoma", "profile", "employment", ("autónom", "autonom", "por mi cuenta", "jubilad", "en paro", "en el paro", "desemplead", "sin trabajo", "de baja"), pattern(rf"\b(?:(?:soy|estoy|me he hecho|me hice|trabajo){_ADV}|llevo [\wáéíóúñ ]{{3,20}}) (?P<value>autónom[oa]|por mi cuenta|jubilad[oa]|en (?:el )?paro|desemplead[oa]|sin trabajo|de baja (?:maternal|paternal))\b"), can_follow_words=True, confidence=0.85),
+    FactRule("vivo en la calle", "profile", "address", ("vivo en", "vivimos en"), pattern(r"\b(?:vivo|vivimos)(?: ahora)? en (?:la |el )?(?P<value>(?:calle|avenida|avda\.?|plaza|paseo|c/|camino|carrer) ?[\wáéíóúñ .]{2,40}?,? (?:n\.?º? ?|número )?\d{1,4}\b(?:, ?[\wáéíóúñ]+)?)"), confidence=0.85, can_follow_words=True, required_prefixes=NUMBERED),
+    FactRule("mi piso está en", "profile", "home", ("piso", "casa", "apartamento", "departamento"), pattern(r"\b(?:mi|nuestro|nuestra) (?:nuevo |nueva )?(?:piso|casa|apartamento|departamento) está(?: ahora)? en "), "capital place", confidence=0.8, can_follow_words=True, begins=_SELF_OPENING),
+    FactRule("nos hemos separado", "relation", "status", ("separ", "divorci"), pattern(r"\b(?:(?:me he|nos hemos) (?P<value>separado|divorciado)|(?:me|mi (?:marido|mujer|esposo|esposa|pareja) y yo nos) (?P<value2>separé|separamos|divorcié|divorciamos)|estoy (?P<value3>separad[oa]))\b(?= *(?:$|[.,;!\n]|de mi (?:marido|mujer|esposo|esposa|pareja)\b|hace\b|en\b|el\b|y\b))"), can_follow_words=True, confidence=0.8),
+    FactRule("separación", "relation", "partner", ("separ", "divorci", "romp", "cortado"), pattern(r"\b(?:(?:me he separado|me separé|me he divorciado|me divorcié|he roto|rompí|he cortado|corté) (?:de|con) mi (?:marido|mujer|esposo|esposa|pareja|novio|novia)|mi (?:marido|mujer|esposo|esposa|pareja|novio|novia) y yo (?:nos (?:hemos separado|separamos|hemos divorciado|divorciamos)|hemos roto|rompimos|lo hemos dejado))\b"), "", "ended", value="", can_follow_words=True, confidence=0.75),
+    FactRule("me mudo a", "project", "plans", ("mudo", "mudamos"), pattern(r"\b(?:me mudo|nos vamos a mudar|me voy a mudar|nos mudamos(?= a [\wáéíóúñ]+ (?:el|en|pronto|dentro)))(?: pronto)? a "), "capital place", value="mudarse a {value}", confidence=0.8, unless=pattern(r" (?:el (?:\d|próximo|mes|lunes|martes|miércoles|jueves|viernes)|en [a-z]+ *(?:$|[.,;!]))")),
+    FactRule("me mudo a el mes que viene", "date", "{event}", ("mudo", "mudamos", "mudar"), pattern(r"\b(?:me |nos )(?P<event>mudo|mudamos) a (?P<to>[\wáéíóúñ-]+) (?=el (?:mes|año) que viene|el próximo (?:mes|año)|en [a-z]+\b)(?:en (?=[a-z]+))?"), "day", can_follow_words=True),
     FactRule("estudio", "profile", "studies", ("estudio", "estudiando"), pattern(rf"\b(?:yo )?(?:estudio|estoy estudiando){_ADV} (?!en |para |de |mucho|con )"), "thing", continuations=(FactRule("en", "profile", "school", (), pattern(r" en (?:la |el )?"), "org"),)),
     FactRule("hablo", "profile", "language", ("hablo", "lengua materna", "idioma materno"), pattern(r"(?:\b(?:yo )?hablo|\bmi (?:lengua materna|idioma materno) es)(?: con fluidez)?(?: el)? "), "tongue", accepts_list=True),
     FactRule("aprendiendo", "profile", "learns", ("aprendiendo",), pattern(r"\bestoy aprendiendo(?: a hablar)? "), "tongue"),
@@ -87,7 +102,7 @@ _RULES = (
     FactRule("ya no soy vegetariano", "profile", "diet", ("ya no soy",), pattern(r"\bya no soy (?P<value>vegan[oa]|vegetarian[oa])\b"), "", "ended", can_follow_words=True),
     FactRule("no como", "profile", "diet", ("no como", "no puedo", "no tolero", "no tomo", "no bebo", "no pruebo"), pattern(rf"(?<!hoy\s)(?<!noche\s)(?<!semana\s)(?<!tarde\s)\bno (?:como|puedo comer|tolero|tomo|bebo|pruebo|puedo tomar|puedo beber)(?: nada de| ni)? (?:el |la |los |las )?{_FOODS}"), value="sin {value}", can_follow_words=True, unless=_AWHILE),
     FactRule("ya no bebo", "profile", "diet", ("ya no", "dejé", "dejado", "dejamos", "sin "), pattern(rf"\b(?:ya no (?:como|bebo|tomo|pruebo)|(?:he|hemos) dejado(?: de (?:beber|tomar|comer))?|dejé(?: de (?:beber|tomar|comer))?|llevo [\wáéíóúñ ]{{3,20}} sin (?:beber|tomar|comer|probar)) (?:el |la |los |las )?{_FOODS}"), value="sin {value}", can_follow_words=True, unless=_AWHILE),
-    FactRule("no fumo", "profile", "habit", ("fum",), pattern(r"\b(?:(?:ya )?no fumo|(?:he dejado|dejé) de fumar)\b"), value="no fumar", can_follow_words=True, confidence=0.8),
+    FactRule("no fumo", "profile", "habit", ("fumo", "fumar"), pattern(r"\b(?:(?:ya )?no fumo|(?:he dejado|dejé) de fumar)\b"), value="no fumar", can_follow_words=True, confidence=0.8),
     FactRule("costumbre", "profile", "habit", (*_WEEKDAYS, "fines", "días", "mañanas", "tardes", "noches", "semana"), pattern(rf"\b(?P<value>{_HABIT} {_REGULARLY})"), confidence=0.8),
     FactRule("los DÍAS hago", "profile", "habit", (*_WEEKDAYS, "fines", "días", "mañanas", "tardes", "noches", "semana"), pattern(rf"(?:^|(?<=[\n.!,]))[ \t]*(?:y )?(?P<value>{_REGULARLY},? {_HABIT})\b"), confidence=0.8, begins=_CLAUSE_OPENING),
     FactRule("alérgico a", "profile", "allergy", ("alérgic", "alergia", "alergic"), pattern(r"\b(?:soy|tengo) (?:muy )?(?:al[eé]rgic[oa]|alergia) (?:al|a) "), "articled", accepts_list=True, confidence=0.95),
@@ -118,9 +133,9 @@ _RULES = (
     FactRule("prefiero a", "preference", "prefers", ("prefiero",), pattern(r"\bprefiero (?:el |la |los |las )?(?P<value>[\wáéíóúñ-]+) (?:al|a|antes que|en vez de|en lugar de) (?:el |la |los |las )?(?P<than>(?!la$)[\wáéíóúñ-]+)"), confidence=0.8),
     FactRule("prefiero", "preference", "prefers", ("prefiero",), pattern(r"\bprefiero (?![^.\n]{0,40}\b(?:al?|antes|en vez|en lugar)\b)(?![\wáéíóú]+(?:ar|er|ir)\b)"), "articled", confidence=0.7),
 
-    FactRule("EVENTO es el", "date", "{event}", _DATED, pattern(rf"\b(?:mi|nuestra|nuestro|la|el) (?P<event>{_EVENT})(?: (?:del|de la|de mi|de los|de las|para el|para la|de) (?P<of>[\wáéíóúñ-]+(?: (?!es\b|será\b)[\wáéíóúñ-]+)?)| a [\wáéíóúñ]+)? (?:es|será|cae|se movió|se ha movido)(?: ahora)?(?: (?=el|mañana|pasado|hoy|este|\d))(?:a )?"), "day", can_follow_words=True, required_prefixes=DATED),
+    FactRule("EVENTO es el", "date", "{event}", _DATED, pattern(rf"\b(?:mi|nuestra|nuestro|la|el) (?P<event>{_EVENT})(?: (?:del|de la|de mi|de los|de las|para el|para la|de) (?P<of>[\wáéíóúñ-]+(?: (?!es\b|será\b)[\wáéíóúñ-]+)?)| a (?P<to>[\wáéíóúñ]+))? (?:es|será|cae)(?: ahora)?(?: (?=el|mañana|pasado|hoy|este|\d))(?:a )?"), "day", can_follow_words=True, required_prefixes=DATED),
     FactRule("tengo EVENTO", "date", "{event}", _DATED, pattern(rf"\b(?:tengo|tenemos) (?:un |una |el |la |mi )?(?P<event>{_EVENT}) (?=el |mañana|pasado)"), "day", can_follow_words=True, required_prefixes=DATED),
-    FactRule("EVENTO sale el", "date", "{event}", _DATED, pattern(rf"\b(?:mi|nuestro|nuestra) (?P<event>{_EVENT})(?: (?:a|de|con|para|en) [\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?)? (?:sale|empieza|comienza|es|será|va a ser) {_SOON}"), "day", can_follow_words=True, required_prefixes=DATED, begins=_SELF_OPENING),
+    FactRule("EVENTO sale el", "date", "{event}", _DATED, pattern(rf"\b(?:mi|nuestro|nuestra) (?P<event>{_EVENT})(?: a (?P<to>[\wáéíóúñ-]+)| (?:de|con|para|en) [\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?)? (?:sale|empieza|comienza|es|será|va a ser) {_SOON}"), "day", can_follow_words=True, required_prefixes=DATED, begins=_SELF_OPENING),
     FactRule("el plazo termina", "date", "deadline", ("plazo", "entrega", "convocatoria"), pattern(rf"\b(?:el|la|mi) (?:plazo|convocatoria|fecha de entrega)(?: (?:para|de|del|de la|para la|para el|de los|de las) (?:la |el |los |las |mi )?(?P<of>[\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?))? (?:termina|acaba|vence|cierra|expira|se acaba) {_SOON}"), "day", can_follow_words=True, required_prefixes=DATED),
     FactRule("doy EVENTO el", "date", "{event}", (*_DATED, "charla", "clase", "taller"), pattern(rf"\b(?:doy|tengo|hago|presento|celebro|tenemos|damos|celebramos|hacemos) (?:un |una |el |la |mi |nuestra |nuestro )(?P<event>{_EVENT}|charla|ponencia|taller)(?: (?:en|con|de|del|sobre|para) [\wáéíóúñ-]+(?: [\wáéíóúñ-]+){{0,3}}?){{0,2}} {_SOON}"), "day", can_follow_words=True, required_prefixes=DATED),
     FactRule("vuelo a", "date", "{event}", ("vuelo", "volamos", "viajo", "viajamos", "mudo", "mudamos"), pattern(rf"\b(?:me |nos )?(?P<event>vuelo|volamos|viajo|viajamos|mudo|mudamos)(?: (?:a|para) (?P<to>[\wáéíóúñ-]+(?: (?!el\b|para\b|con\b|mañana\b|pasado\b)[\wáéíóúñ-]+)?))?(?: con [\wáéíóúñ-]+(?: [\wáéíóúñ-]+)?)? {_SOON}"), "day", required_prefixes=DATED, can_follow_words=True),
@@ -166,12 +181,43 @@ _RULES = (
     FactRule("planeamos", "project", "plans", ("planeando", "planeamos", "planeo", "planificando", "preparando"), pattern(r"\b(?:estoy|estamos) (?:planeando|planificando|preparando) (?=(?:un |una |mi |nuestr|[\wáéíóúñ]+r\b))|\b(?:planeo|planeamos) (?=(?:un |una |mi |nuestr|[\wáéíóúñ]+r\b))"), "clause", confidence=0.75, can_follow_words=True),
     FactRule("tengo pensado", "project", "plans", ("pensado", "previsto", "intención"), pattern(r"\b(?:tengo|tenemos) (?:pensado|previsto|la intención de|planeado) (?=[\wáéíóúñ]+r(?:me|nos|lo)?\b)"), "clause", confidence=0.8, can_follow_words=True),
     FactRule("quiero hacer", "project", "wants", ("quiero", "queremos", "gustaría", "sueño"), pattern(r"\b(?:algún día )?(?:quiero|queremos|(?:me|nos) gustaría|siempre he querido|mi sueño es) (?=(?:correr un|viajar a|visitar|mudar(?:me|nos)|aprender (?:a )?(?!más|sobre|cómo)|comprar (?:un|una)|tener (?:hijos|un perro|un gato)|abrir (?:un|una)|montar (?:un|una)|estudiar|casar(?:me|nos)|escribir un libro|adoptar|jubilarme)\b)"), "clause", confidence=0.7),
-    FactRule("EVENTO se aplazó", "date", "{event}", _DATED, pattern(rf"\b(?:mi|nuestra|nuestro|la|el) (?P<event>{_EVENT})(?: (?:del|de la|de mi|de los|de las|de) (?P<of>[\wáéíóúñ-]+))? (?:se (?:ha )?(?:aplazó|aplazado|pospuso|pospuesto|retrasó|retrasado|movió|movido|adelantó|adelantado)|ha sido (?:aplazad[oa]|pospuest[oa]))(?: hasta| para)?(?: al?)? (?=\d|el|mañana|lunes|martes|miércoles|jueves|viernes|sábado|domingo)"), "day", can_follow_words=True, required_prefixes=DATED),
+)
+
+_NO_THING = r"(?!(?:es|está|están|fue|era|se|ha|han|no|nunca|si|y|o|pero|que|casi|quizás?|podría|puede|debería|tiene|lo|la|le)\b)"
+_WORD = rf"{_NO_THING}[\wáéíóúüñ'&-]+"
+_THING = rf"(?P<value>{_WORD}(?: (?:la (?=\w)|el (?=\w))?{_WORD}){{0,5}}?)"
+_THIS = r"\b(?:mi|mis|nuestro|nuestra|el|la|los|las|este|esta)"
+_AT_LAST = r"(?: (?:al final|finalmente|por desgracia|definitivamente|ya|hoy|ayer))?"
+_NOT_DOING = r"(?:voy a|vamos a|iré a|iremos a|pienso|pensamos|quiero|queremos|me voy a|nos vamos a)"
+_DOING = r"(?:me mudo|nos mudamos|corro|corremos|vuelo|volamos|viajo|viajamos|voy|vamos|iré|iremos|correré|correremos|viajaré|viajaremos|me mudaré|nos mudaremos|me caso|nos casamos|hago|hacemos|haré|haremos|compro|compramos|estudio|aprendo|juego al?|toco|practico)"
+_STILL = r"(?![^\n.!?,;]*\b(?:sin|hasta|si|cuando|antes|sol[oa]|hoy|mañana|solo|sólo|con|tan|rápido)\b)"
+_GOES_ON = r"(?!(?:perder(?:me|nos)?|olvidar|cancelar|faltar|dejar|posponer|aplazar|anular|saltar)\w*\b)"
+_HEAD = rf"(?:{_EVENT[3:-1]}|clase|partido|curso|cena|comida|visita|ensayo|vacaciones)"
+_WHAT = rf"(?P<event>{_HEAD})(?: (?:a (?P<to>[\wáéíóúñ-]+)|(?:del|de la|de mi|de los|de las|de|con el|con la|con) (?P<of>(?!(?:al?|para|el)\b)[\wáéíóúñ-]+)))?"
+_DEL = r"(?: (?:del|de el|desde el) (?:(?!al?\b|para\b)[\wáéíóúñ]+ ){1,5}?)?"
+_MOVED = r"(?:cambiad[oa]|movid[oa]|pasad[oa]|aplazad[oa]|pospuest[oa]|adelantad[oa]|retrasad[oa]|trasladad[oa]|reprogramad[oa])"
+_MOVED_THEN = r"(?:cambió|movió|pasó|aplazó|pospuso|adelantó|retrasó|cambiaron|movieron|pasaron|aplazaron|adelantaron|retrasaron|trasladó|reprogramó|cambié|moví|pasé|aplacé|pospuse|adelanté|retrasé|cambiamos|movimos|aplazamos|pospusimos)"
+_MOVED_NEEDS = ("cambi", "movid", "movi", "moví", "pasad", "pasó", "pasa", "pasé", "apla", "pospu", "adelant", "retras", "traslad", "reprogram")
+_TO = rf"{_DEL} ?(?:al?|para|hasta) (?=(?:el |la )?(?:próximo |este |día )?(?:\d|{'|'.join((*_WEEKDAYS, *full_names(languages.SPANISH.temporal.months)))}|mañana|pasado mañana|próxim|semana))"
+
+_CHANGES = (
+    FactRule("COSA cancelada", "project", CHANGE, ("cancel", "suspend", "anul"), pattern(rf"{_THIS} {_THING} (?:se ha|se han|ha sido|han sido|fue|está|están|queda|ha quedado|se){_AT_LAST} (?:cancelad[oa]s?|canceló|cancelaron|suspendid[oa]s?|suspendió|anulad[oa]s?|anuló)\b"), confidence=0.9, can_follow_words=True),
+    FactRule("se ha cancelado COSA", "project", CHANGE, ("cancel", "suspend", "anul"), pattern(r"\b(?:se ha|se|nos han|me han) (?:cancelado|canceló|suspendido|suspendió|anulado|anuló) (?:el|la|mi|nuestro|nuestra|los|las) (?=\w)"), "matter", confidence=0.9, can_follow_words=True),
+    FactRule("cancelé COSA", "project", CHANGE, ("cancel", "anul", "renunci", "descart", "abandon", "dejad", "dejé", "vend"), pattern(rf"\b(?:he|hemos|tuve que|tuvimos que|he tenido que|hemos tenido que)?{_AT_LAST} ?(?:cancelado|cancelé|cancelamos|cancelar|anulado|anulé|anulamos|anular|descartado|descarté|descartamos|renunciado a|renuncié a|abandonado|abandoné|vendido|vendí|vendimos) (?:el|la|mi|mis|nuestro|nuestra|los|las) (?=\w)"), "matter", confidence=0.85),
+    FactRule("al final no", "project", CHANGE, ("al final no", "finalmente no", "ya no"), pattern(rf"\b(?:al final|finalmente|ya) no (?:{_NOT_DOING} {_GOES_ON}|{_DOING} ){_STILL}(?=\w)"), "matter", confidence=0.9, can_follow_words=True),
+    FactRule("ya no nos casamos", "project", CHANGE, ("casamos", "me caso"), pattern(r"\b(?:(?:ya|al final|finalmente) no (?:nos casamos|me caso)|no (?:nos casamos|me caso) al final)\b"), value="wedding", confidence=0.9, can_follow_words=True),
+    FactRule("no ... al final", "project", CHANGE, ("al final",), pattern(rf"\bno (?:{_NOT_DOING} {_GOES_ON}|{_DOING} )(?=[^\n.!?,;]{{3,60}} al final\b)(?=\w)"), "matter", confidence=0.9, can_follow_words=True),
+    FactRule("he decidido no", "project", CHANGE, ("decidido no", "decidí no", "decidimos no"), pattern(rf"\b(?:he|hemos)?{_AT_LAST} ?(?:decidido|decidí|decidimos) no {_GOES_ON}(?=\w)"), "matter", confidence=0.85, can_follow_words=True),
+    FactRule("no COSA, me quedo", "project", CHANGE, ("quedo", "quedamos"), pattern(rf"(?:^|(?<=[\n.!]))[ \t]*(?:al final |mejor )?no (?:a |al |en )?(?P<value>{_WORD}(?: {_WORD}){{0,2}}?)[,;.] (?=(?:me quedo|nos quedamos)\b)"), confidence=0.85),
+    FactRule("me quedo al final", "project", CHANGE, ("quedo", "quedamos"), pattern(r"\b(?:al final|finalmente|mejor) (?:me quedo|nos quedamos)(?: (?:aquí|en [\wáéíóúñ-]+))?(?= *(?:$|[.,;!\n]|y\b))"), value="move", confidence=0.85, can_follow_words=True),
+    FactRule("EVENTO se ha cambiado a", "date", "{event}", _MOVED_NEEDS, pattern(rf"{_THIS} {_WHAT} (?:(?:se ha|ha sido|fue|queda|está|se me ha|me la han|me lo han|la han|lo han|nos la han){_AT_LAST} {_MOVED}|se {_MOVED_THEN}|ha (?:cambiado|pasado)|pasa){_TO}"), "day", "corrects", 0.9, can_follow_words=True, required_prefixes=DATED),
+    FactRule("QUIEN ha cambiado EVENTO a", "date", "{event}", _MOVED_NEEDS, pattern(rf"(?:\b(?:el|la|mi) (?P<by>[\wáéíóúñ-]+) |\b)(?:me |nos )?(?:(?:ha|han|he|hemos|tuve que|tuvimos que) (?:{_MOVED}|cambiar|mover|aplazar|posponer)|{_MOVED_THEN}) (?:el|la|mi|nuestro|nuestra) {_WHAT}{_TO}"), "day", "corrects", 0.85, can_follow_words=True, required_prefixes=DATED),
+    FactRule("EVENTO aplazado", "date", CHANGE, ("aplaz", "pospu"), pattern(rf"{_THIS} {_THING} (?:se ha|ha sido|fue|está|queda|se){_AT_LAST} (?:aplazad[oa]|pospuest[oa]|aplazó|pospuso)(?: (?:sin fecha|indefinidamente|hasta nuevo aviso))?(?=[ \t]*(?:$|[.,;!\n]|porque\b))"), confidence=0.85, can_follow_words=True),
 )
 
 SPANISH = FactGrammar(
     language=languages.SPANISH,
-    rules=_RULES,
+    rules=(*_RULES, *(replace(rule, mode="ended") if rule.attribute == CHANGE else rule for rule in _CHANGES)),
     stops=frozenset(
         "y e o pero con desde hace porque pues ya que donde cuando como en de del a al por para ahora actualmente no más yo mi mis"
         " él ella ellos si mientras es soy son era también solo sólo por favor gracias muy tan vivo trabajo tengo estoy tiene vive"

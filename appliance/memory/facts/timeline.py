@@ -12,15 +12,22 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
 
-from appliance.memory.facts import phrasing
+from appliance.memory.facts import dates, phrasing
 from appliance.store.facts import DerivedFact
 from appliance.store.statements import Decision, Statement
 from appliance.timestamps import iso_from_microseconds, to_microseconds
 from appliance.types import FactState
+from appliance.types.labels import NOTE_ATTRIBUTE
 
 MAX_CONFIDENCE = 0.99  # of any number of messages; 1 is the person's own word
 
 PERSON = "person"
+
+CHANGE_SLOT = "\x1fchange"
+"""The slot of what messages take back or move. It has no facts: what it means for others, ``changes`` finds out."""
+# The modes of statements that follow from a change when it is not certain which fact is meant.
+DOUBTED_END = "may have ended"
+PROPOSED = "may hold"
 
 _DIGEST_BYTES = 12  # no two digests agree by chance
 
@@ -91,7 +98,8 @@ def decision_statement(decision: Decision, slot: str, statements: Sequence[State
     ]
     order_at = max(orders_before, default=decision.at)
     return Statement(
-        message=0, slot=slot, kind=decision.kind, subject=decision.subject, attribute=decision.attribute,
+        message=0, slot=slot, kind="note" if decision.attribute == NOTE_ATTRIBUTE else decision.kind,
+        subject=decision.subject, attribute=decision.attribute,
         value=decision.value, mode="ended" if decision.how == "ended" else "holds", confidence=1.0,
         since=decision.since, until=None, start=0, stop=0, made_by=PERSON, by_model=False, digest=b"",
         order_at=order_at, at=decision.at, said_at=iso_from_microseconds(decision.at),
@@ -131,6 +139,8 @@ class _SlotHistory:
         """Take the next statement."""
         if entry.digest and entry.digest in self._rejected_digests:
             self._set_aside(entry, "rejected")
+        elif entry.mode in (DOUBTED_END, PROPOSED):
+            self._ask(entry)
         elif entry.mode == "ended":
             self._end(entry)
         elif self._current is not None and _has_same_value(self._current, entry):
@@ -201,6 +211,7 @@ class _SlotHistory:
                 return
             current.state = "ended"
             current.statements.append(entry)
+            current.decided = current.decided or is_by_person(entry)
             _set_end(current, entry.until or entry.said_at)
             if entry.since:
                 current.since, current.since_at = entry.since, _to_microseconds(entry.since)
@@ -209,6 +220,14 @@ class _SlotHistory:
                 self._close_reviews(current)
         elif entry.value:
             self._add_past(entry)
+
+    def _ask(self, entry: Statement) -> None:
+        """Put up for review what may have ended, or may hold now."""
+        current = self._current
+        if entry.mode == PROPOSED and not (current is not None and _has_same_value(current, entry)):
+            self._set_aside(entry, "review")
+        elif entry.mode == DOUBTED_END and current is not None and _has_same_value(current, entry):
+            self._set_aside(entry, "review", ends=current)
 
     def _add_past(self, entry: Statement) -> None:
         """Add a value that no longer held when it was stated."""
@@ -282,16 +301,35 @@ def _to_fact(run: _ValueRun, successor: int | None) -> DerivedFact:
     last = max(holding, key=lambda statement: statement.order_at, default=run.first)
     strongest = min(run.statements, key=lambda statement: statement.by_model)
     sentence = phrasing.fact_sentence(run.first.subject, run.first.kind, run.attribute, run.value)
+    since, until, until_at = run.since, run.until, run.until_at
+    if run.attribute == "age":  # it goes on growing
+        since = None
+        sentence += f" (as of {last.said_at[:10]})" if last.said_at else ""
+    if run.state == "held":
+        until, until_at = _passing(run, holding)
     evidence = {
         (statement.message, statement.start, statement.stop) for statement in run.statements if statement.message
     }
     return DerivedFact(
         kind=run.first.kind, subject=first.subject, attribute=run.attribute, value=run.value,
         text=f"no longer: {sentence}" if run.ends else sentence, confidence=_confidence(run.statements),
-        state=run.state, ends=run.ends, said_at=last.said_at, since=run.since, until=run.until, at=last.order_at,
-        since_at=run.since_at, until_at=run.until_at, made_by=PERSON if run.decided else strongest.made_by,
+        state=run.state, ends=run.ends, said_at=last.said_at, since=since, until=until, at=last.order_at,
+        since_at=run.since_at, until_at=until_at, made_by=PERSON if run.decided else strongest.made_by,
         decided=run.decided, evidence=tuple(sorted(evidence)), replaced_by=successor,
     )  # fmt: skip
+
+
+def _passing(run: _ValueRun, holding: Sequence[Statement]) -> tuple[str | None, int | None]:
+    """Until when a date or a plan holds: until its day, month or year is over. The second value is in microseconds
+    since 1970."""
+    if run.first.kind == "date" and run.attribute not in phrasing.RECURRING:
+        until: str | None = run.value
+    elif run.attribute == "plans":
+        until = max((statement.until for statement in holding if statement.until), default=None)
+    else:
+        until = None
+    end = dates.day_after(until) if until else None
+    return (until, _to_microseconds(end.isoformat())) if end else (None, None)
 
 
 def _confidence(statements: Sequence[Statement]) -> float:

@@ -18,15 +18,20 @@ _SINCE_BEFORE = re.compile(r"\b(?:since|seit|desde)(?=[ \t])")
 _SINCE = re.compile(r"[ \t]+(?:since|in|seit|desde|en|im)\b")
 _FOR = re.compile(r"(?:[ \t]+for\b)?")
 # Of these, a time behind the value says when it began: "moved to Bremen last month".
-_BEGINNING = frozenset("home employer job school studies business status partner team".split())
+_BEGINNING = frozenset("home employer employment job school studies business status partner team".split())
+# What somebody gave up, they left off at the time behind it: "I quit smoking two weeks ago".
+_GAVE_UP = re.compile(
+    r"\b(?:quit|stopped|gave up|given up|cut out|went|became|turned|aufgehört|verzichte|dejé|dejado|hice)\b"
+)
 
 # What happened at a time that stands before it: "in March we moved to", "ich bin letztes Jahr nach Bremen gezogen".
 _HAPPENED = re.compile(
-    r"\b(?:moved|relocated|started|joined|became|got|quit|left|resigned|retired|lost|gezogen|zog|gekündigt|angefangen"
+    r"\b(?:moved|relocated|separated|split|broke|divorced|getrennt|trennten|separ(?:é|amos|ado)|divorci(?:é|amos|ado)|started|joined|became|got|quit|left|resigned|retired|lost|gezogen|zog|gekündigt|angefangen|gemacht"
     r"|mud(?:é|ó|amos|ado)|dejé|empecé|renuncié)\b"
 )
 _TIME_LEADS = re.compile(
-    r"\b(?:(?:(?:back )?in|im|en)(?=[ \t])|(?=(?:last|letzte[nrsm]?|vor|hace|el|la|a|an|two|three)[ \t]))"
+    r"\b(?:(?:(?:back )?in|im|en)(?=[ \t])|(?=(?:last|letzte[nrsm]?|vor|hace|el|la|a|an|one|two|three|four|five|six"
+    r"|\d{1,2}|yesterday|gestern|vorgestern|ayer|anteayer|antier|anoche)\b))"
 )
 _MAX_STATEMENT_CHARACTERS = 60  # from its first words to the participle that ends a German one
 
@@ -36,8 +41,9 @@ def has_beginning(attribute: str) -> bool:
     return attribute in _BEGINNING
 
 
-def period(rule: FactRule, sentence: RuleInput, end: int) -> tuple[str | None, str | None, int]:
-    """From when to when a value holds, as the words after it say, and the place after these words."""
+def period(rule: FactRule, sentence: RuleInput, start: int, end: int) -> tuple[str | None, str | None, int]:
+    """From when to when a value holds, as the words after it say, and the place after these words; ``start`` is where
+    the statement begins."""
     since = until = None
     if rule.mode != "ended":
         if begins := sentence.match(_SINCE, end):
@@ -48,7 +54,7 @@ def period(rule: FactRule, sentence: RuleInput, end: int) -> tuple[str | None, s
             else:
                 named = dates.since(sentence.low, begins.end(), sentence.end, sentence.sent_on)
             since, end = named or (None, end)
-        elif rule.attribute in _BEGINNING and (
+        elif (rule.attribute in _BEGINNING or _GAVE_UP.search(sentence.low, start, end)) and (
             named := dates.past(sentence.low, _FOR.match(sentence.low, end).end(), sentence.end, sentence.sent_on)  # type: ignore[union-attr]
         ):
             since, end = named
@@ -59,8 +65,12 @@ def period(rule: FactRule, sentence: RuleInput, end: int) -> tuple[str | None, s
         ends = sentence.match(_TO, end)
     else:
         ends = sentence.match(_UNTIL, end)
-    if ends and (named := _year(sentence, ends)):
+    if ends and (
+        named := _year(sentence, ends) or dates.past(sentence.low, ends.end(), sentence.end, sentence.sent_on)
+    ):
         until, end = named
+    elif until is None and (named := dates.past(sentence.low, end, sentence.end, sentence.sent_on)):
+        until, end = named  # "I quit my job at Acme two days ago"
     return since, until, end
 
 
@@ -84,9 +94,12 @@ def period_before(
     sentence begins."""
     start = max(start, match.start() - _MAX_TIME_CHARACTERS)
     since = _since_before(sentence, start, match) if rule.mode != "ended" else None
-    if since is not None or rule.attribute not in _BEGINNING:
+    gave_up = _GAVE_UP.search(sentence.low, match.start(), match.end())
+    if since is not None or (rule.attribute not in _BEGINNING and gave_up is None):
         return since, None
-    if not _HAPPENED.search(sentence.low, match.start(), min(sentence.end, match.end() + _MAX_STATEMENT_CHARACTERS)):
+    if gave_up is None and not _HAPPENED.search(
+        sentence.low, match.start(), min(sentence.end, match.end() + _MAX_STATEMENT_CHARACTERS)
+    ):
         return None, None
     for lead in _TIME_LEADS.finditer(sentence.low, start, match.end()):
         named = (dates.since if lead.group() else dates.past)(sentence.low, lead.end(), match.end(), sentence.sent_on)

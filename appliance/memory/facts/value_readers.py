@@ -25,7 +25,7 @@ _REGION = re.compile(r",[ \t]+([A-Z][\w.]+(?:[ \t][A-Z]\w+)?)(?=[ \t]*(?:$|[.,!?
 _FIELD = re.compile(r"[ \t]+de[ \t]+([a-zà-ÿ]{3,20})\b")  # what a profession is of, in Spanish: "analista de datos"
 _OWNER = re.compile(r"['’]s?(?:\s.*)?$")  # makes a name an owner's: "my brother Tom's wife"
 _GERUND = re.compile(
-    r"[ \t]*(?!(?:thing|king|spring|evening|morning|ring|string|wedding|something|nothing)\b)[a-z]{2,14}ing\b"
+    r"[ \t]*(?!(?:including|thing|king|spring|evening|morning|ring|string|wedding|something|nothing)\b)[a-z]{2,14}ing\b"
 )
 _COURTESY = re.compile(
     r",?\s+(?:please|thanks|thank you|bitte|danke|por favor|gracias|ok|okay)\s*$", flags=re.IGNORECASE
@@ -52,6 +52,8 @@ _ADDRESS = re.compile(
     r"[ \t]*((?:(?![;!?\n\x00]|[ \t](?:and|but|so|und|aber|y|pero|if|in case|wenn|si)\b|\.(?:\s|$)).){4,70})"
 )
 
+# Behind a street; the dot of "Str." may end the sentence.
+_HOUSE_NUMBER = re.compile(r"\.?[ \t]+\d{1,4}\w?\b(?!\d)(?=,|[ \t]+(?:in|\d{5})\b|[ \t]*$|\.)")
 _THE = re.compile(r"[ \t]*the\b")
 _RUN_ON = re.compile(r"\.\.|[a-zäöüß]{4,}\.(?!com\b|org\b|net\b)[a-zäöüß]{3,}")  # two sentences in one word
 _BOTH = re.compile(r"both+")
@@ -152,7 +154,7 @@ def _proper_name(sentence: RuleInput, at: int, max_words: int) -> ValueSpan | No
         tokens = tokens[1:]
         if tokens and not sentence.is_capital(tokens[0][1]) and tokens[0][0] not in _NAMES_WITH_ARTICLE:
             return None
-    if not tokens or tokens[0][0] in sentence.grammar.hollow:
+    if not tokens or tokens[0][0] in sentence.grammar.hollow or _RUN_ON.search(tokens[0][0]):
         return None
     if sentence.is_capital(tokens[0][1]):
         run = tokens[:1]
@@ -175,7 +177,11 @@ def place(sentence: RuleInput, at: int) -> ValueSpan | None:
     read = _proper_name(sentence, at, 4)
     if read is None or any(c.isdigit() for c in read.value):
         return None
-    if not (value_words.FIRMS | value_words.STREETS).isdisjoint(read.value.lower().split()):
+    words = read.value.lower().split()
+    if not (value_words.FIRMS | value_words.STREETS).isdisjoint(words) or words[-1] in value_words.NO_PLACE:
+        return None
+    following = sentence.match(_TOKEN, read.end)
+    if (following and following[1] in value_words.NO_PLACE) or _HOUSE_NUMBER.match(sentence.low, read.end):
         return None
     region = _REGION.match(sentence.text, read.end, sentence.end)
     not_regions = sentence.grammar.stops | sentence.grammar.hollow
@@ -218,6 +224,8 @@ def org(sentence: RuleInput, at: int) -> ValueSpan | None:
             for token in _tokens(sentence, article.end())[:4]
             if token[0] not in ("different", "new", "big", "small", "time")
         ]
+        if len(tokens) == 1 and tokens[0][0] in value_words.ANY_FIRM:
+            return None
         if tokens and tokens[0][0] not in sentence.grammar.hollow - _ABBREVIATIONS and not sentence.capitalizes_nouns:
             return ValueSpan(sentence.text[at : tokens[-1][2]].strip(), tokens[-1][2])
     return None
@@ -273,8 +281,10 @@ def noun_phrase(sentence: RuleInput, at: int) -> ValueSpan | None:
         return None
     if tokens[-1][0].endswith("'s") or sentence.text.count('"', tokens[0][1], tokens[-1][2]) % 2:
         return None  # the phrase goes on, or a quotation begins within it
-    if len(tokens) == len(first) == 1:
-        return None  # "D. H. Lawrence"
+    if len(tokens) == len(first) == 1 or (len(tokens) == 1 and first in value_words.BARE):
+        return None  # "D. H. Lawrence", "I like simple"
+    if not gerund and any(word in ("a", "an") for word, _, _ in tokens[1:]):
+        return None  # "I love football a game with ..."
     if len(tokens) > 1 and tokens[-2][0] in ("a", "an") and sentence.low.startswith(",", tokens[-1][2]):
         return None  # "a safe, inviting place": the phrase goes on
     if len(tokens) > 1 and first.endswith("ed") and tokens[1][0] in ("a", "an", "the", "my", "our"):
@@ -358,7 +368,7 @@ def work(sentence: RuleInput, at: int) -> ValueSpan | None:
 def capitalized_org(sentence: RuleInput, at: int) -> ValueSpan | None:
     """A firm whose name has a capital."""
     read = org(sentence, at)
-    return read if read and read.value[0].isupper() else None
+    return read if read and read.value[0].isupper() and not read.value.endswith(("'s", "’s")) else None
 
 
 def number(sentence: RuleInput, at: int) -> ValueSpan | None:
@@ -420,6 +430,18 @@ def clause(sentence: RuleInput, at: int) -> ValueSpan | None:
     return sentence.span(at, at + len(sentence.text[at:end].rstrip(" \t\"”'")))
 
 
+def matter(sentence: RuleInput, at: int) -> ValueSpan | None:
+    """What is taken back: the words up to the end of their clause, without those that say that it is."""
+    ends = sentence.grammar.clause_end.search(sentence.low, at, sentence.end)
+    end = ends.start() if ends else sentence.end
+    if turned := value_words.TAKEN_BACK.search(sentence.low, at, end):
+        end = turned.start()
+    while time := sentence.grammar.vague_times.search(sentence.low, at, end):
+        end = time.start()
+    value = sentence.text[at:end].rstrip(" \t\"”',")
+    return ValueSpan(value, end) if 0 < len(value.split()) <= MAX_CLAUSE_WORDS else None
+
+
 def title(sentence: RuleInput, at: int) -> ValueSpan | None:
     """The title of a book, by its capitals, with its author."""
     match = _TITLE.match(sentence.text, at, sentence.end)
@@ -453,7 +475,8 @@ def aim(sentence: RuleInput, at: int) -> ValueSpan | None:
 
 
 READERS: Mapping[str, Reader] = {
-    "clause": clause, "aim": aim, "title": title, "capital place": capitalized_place, "address": address,
+    "clause": clause, "aim": aim, "matter": matter, "title": title, "capital place": capitalized_place,
+    "address": address,
     "place": place, "person": person, "capital person": capitalized_person, "org": org, "job": job,
     "thing": noun_phrase, "articled": noun_phrase_without_article, "tool": tool,
     "known tool": known_tool, "product": product, "work": work,

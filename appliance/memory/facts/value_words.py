@@ -32,7 +32,7 @@ NARROWS = frozenset("from with about like by in on of for when where".split())
 DEGREE = re.compile(
     r"more|most|much|lot|alot|deal|bit|to{2,}|enough|tho|here|any|other|actually|really|myself|then|though|either|as"
     r"|well|please|anyways?|honestly|personally|lately|together|already|better|best|again|maybe|sometimes|dude|bro|man"
-    r"|guys|girl|liebsten|besten|sehr|besser|lieber|mucho|más|muchísimo|mejor|[^\w]+"
+    r"|guys|girl|once|occasionally|probably|even|liebsten|besten|sehr|besser|lieber|mucho|más|muchísimo|mejor|[^\w]+"
 )
 BEFORE_DEGREE = frozenset("a as pretty quite little great good the so very too way really lot am even far much".split())
 ADMIRERS = frozenset("fan fans lover enthusiast nerd geek buff freak".split())  # no profession: "a Harry Potter fan"
@@ -54,4 +54,18 @@ WORKS = frozenset(
     " robot system compiler framework shop store cli api scraper package project memoir screenplay script newsletter"
     " database roman doktorarbeit masterarbeit bachelorarbeit webseite spiel buch projekt libro novela tesis juego"
     " aplicación web".split()
+)
+# Says that what stands before is taken back, and is no part of it.
+TAKEN_BACK = re.compile(
+    r"[ \t]*,?[ \t]+(?:after all|any ?more|any longer|anyway|instead|at the end|al final|nunca más|doch nicht"
+    r"|nicht mehr)\b"
+)
+# A place or a taste is no one of these by itself: "I live in football country", "I like simple".
+NO_PLACE = frozenset("country territory land nation traffic town".split())
+BARE = frozenset(
+    "simple easy short long big small cheap fast slow better best different similar old new good bad".split()
+)
+# "I work at a company" names none.
+ANY_FIRM = frozenset(
+    "company firm business organization organisation place startup empresa compañía firma negocio sitio".split()
 )

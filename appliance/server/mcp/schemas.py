@@ -174,7 +174,7 @@ class OverviewArguments(ToolArguments, frozen=True):
 
 FactId = Annotated[str, Meta(pattern=r"^(f[1-9]\d{0,17})?$", description="A fact id such as f7.")]
 Kind = Annotated[
-    Literal["", "profile", "relation", "preference", "date", "tool", "project", "instruction"],
+    Literal["", "profile", "relation", "preference", "date", "tool", "project", "instruction", "note"],
     Meta(description="Only this kind."),
 ]
 
