@@ -6,11 +6,11 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from appliance.errors import IncompleteExport
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import sync_folder
 
 if TYPE_CHECKING:

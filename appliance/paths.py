@@ -8,11 +8,11 @@ import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
 from appliance.errors import DiskFull, HomeError
+from appliance.lazy_dataclasses import dataclass
 
 APP_NAME = "appliance"
 HOME_VARIABLE = "APPLIANCE_HOME"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import FileReport
 
 Outcome = Literal["messages", "read with", "without messages", "skipped", "partial", "failed"]

@@ -7,13 +7,13 @@ text. Queries without a judgement above 0 in the split are left out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from appliance.bench.datasets import BenchmarkCorpus, BenchmarkQuestion, NativeRecord, SkippedCounts, elements
 from appliance.errors import InputError
+from appliance.lazy_dataclasses import dataclass
 
 CORPUS, QUERIES, JUDGEMENTS = "corpus.jsonl", "queries.jsonl", "qrels"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -19,6 +18,7 @@ import msgspec
 from appliance.errors import InputError, NotFound, UsageError
 from appliance.formats import json_stream
 from appliance.formats.base import Document
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem
 
 NativeRecord = dict[str, Any]

@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import nsmallest
 from itertools import islice, pairwise
@@ -27,6 +26,7 @@ from appliance.bench.tokenization import TextToken, content_words, normalize_tex
 from appliance.client import Appliance
 from appliance.errors import NotFound
 from appliance.ingest.normalize import is_conversational
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import Message
 
 KINDS = ("asked", "phrase", "keywords")

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -27,6 +27,7 @@ from appliance.client import Appliance
 from appliance.config import load
 from appliance.errors import UsageError
 from appliance.ingest.normalize import is_conversational
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import FILE_MODE, FOLDER_MODE, SAMPLE_PREFIX, Home, discard_samples
 from appliance.retrieval.weights import DENSE, EVIDENCE
 from appliance.runtime.metrics import resident_memory

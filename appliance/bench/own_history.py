@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from appliance import __version__, timestamps
@@ -17,6 +16,7 @@ from appliance.bench.systems import SYSTEMS, available_profiles, note_kinds, rea
 from appliance.bench.tokenization import normalize_text
 from appliance.client import Appliance
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import Hits
 
 DEFAULT_QUESTIONS = 60

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import chain
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from appliance.bench.systems import SYSTEMS, note_kinds, search
 from appliance.client import Appliance
 from appliance.config import load
 from appliance.errors import InputError, UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import Home, create_home, write_file_atomically
 from appliance.types import Hits
 from appliance_models import Embedder

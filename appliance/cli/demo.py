@@ -6,13 +6,13 @@ import shlex
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from appliance.cli import options, output
 from appliance.demo import samples as sample_exports
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from appliance.client import Appliance

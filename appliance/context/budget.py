@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from appliance.context.content import ContentUnit, content_units
 from appliance.context.stack_traces import OUTER_ERROR_WEIGHT
 from appliance.context.unit_order import order_units
+from appliance.lazy_dataclasses import dataclass
 
 CountTokens = Callable[[str], int]
 

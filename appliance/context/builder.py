@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from appliance import timestamps
@@ -17,6 +17,7 @@ from appliance.context.materials import ContextMaterial, ContextPlan
 from appliance.context.shares import Shares
 from appliance.errors import NotFound
 from appliance.languages.courtesies import is_courtesy
+from appliance.lazy_dataclasses import dataclass
 from appliance.requests import (
     ContextRequest,
     ProfileRequest,

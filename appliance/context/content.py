@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from appliance.context.stack_traces import ERROR_WEIGHT, OUTER_ERROR_WEIGHT, read_trace
 from appliance.languages import LANGUAGES
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import UNVERIFIED
 
 ContentKind = Literal["prose", "list", "table", "code", "log", "trace", "quote"]

@@ -9,7 +9,7 @@ back to the turns, the profile and the summary.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import groupby
 
@@ -17,6 +17,7 @@ from appliance.context import core, memory_selection, profile, recent, render
 from appliance.context.materials import ContextMaterial, ContextPlan, PromptPart, TimelinePosition, total
 from appliance.context.memory_selection import NO_TOKENS_LEFT
 from appliance.context.shares import LAYERS
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import Context, Dropped, Layer
 
 Pieces = Mapping[str, Sequence[PromptPart]]

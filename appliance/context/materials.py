@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from appliance.context.budget import CountTokens
 from appliance.context.shares import Shares
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import ContextItem, CoreBlock, Fact, Hit, Message, Summary, Window
 
 

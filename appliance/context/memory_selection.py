@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from appliance import timestamps
 from appliance.context import render, worth
 from appliance.context.budget import MIN_SHORTENED_TOKENS, fits, shorten
 from appliance.context.materials import ContextMaterial, ContextPlan, PromptPart, TimelinePosition
 from appliance.context.stack_traces import has_trace
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.scripts import is_question
 from appliance.types import ContextItem, Dropped, Hit, Summary
 from appliance.types.placeholders import placeholder_kind

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
+
+from appliance.lazy_dataclasses import dataclass
 
 TraceRole = Literal["heading", "error", "detail", "frame"]
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import log
 
 from appliance.context.content import DEFINITION_WEIGHT, ContentUnit
 from appliance.context.stack_traces import FRAME_WEIGHTS
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.lexical import stem
 from appliance.store.scripts import split_unspaced
 

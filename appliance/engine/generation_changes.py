@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from appliance.engine.embedding_api import is_remote
@@ -25,6 +25,7 @@ from appliance.engine.serving_generation import ServingGeneration
 from appliance.errors import DiskFull, EmbeddingApiError, StoreCorrupt, StoreError, UsageError
 from appliance.ingest import archiver, indexer, rechunk
 from appliance.ingest.indexer import IndexedBatch, IndexingContext
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import Home
 from appliance.runtime.fair_lock import FairLock
 from appliance.store import chunks, generation_states, generations

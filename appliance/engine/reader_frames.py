@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from appliance.errors import ApplianceError
+from appliance.lazy_dataclasses import dataclass
 from appliance.retrieval.resources import Page, SearchQuery
 from appliance.runtime.metrics import Stage
 from appliance.store.index.protocol import ScoredPoint

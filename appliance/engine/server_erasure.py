@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from appliance.errors import IndexUnavailable
 from appliance.ingest import archiver
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import Home
 from appliance.store import generations, point_ids, server_collections
 from appliance.store.database import Database

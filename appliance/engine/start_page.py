@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 
 from appliance import timestamps
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.search_examples import search_examples
 from appliance.store import facts, importance, messages, sessions, start_page, watched_files
 from appliance.store.session_listing import SessionFilter, count_sessions, list_sessions

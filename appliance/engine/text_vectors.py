@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 import appliance_models
 from appliance.engine.embedding_api import is_remote
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ import queue
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from appliance.ingest.following import FollowedLogs
 from appliance.ingest.side_files import SideFiles
 from appliance.ingest.watch_roots import check_readable, outermost_folders
 from appliance.ingest.watcher import FolderWatcher, WatchIntervals
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import Home
 from appliance.runtime.streams import ProducerStream
 from appliance.settings import Settings

@@ -11,7 +11,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from typing import cast
@@ -20,6 +19,7 @@ from appliance.errors import InputError, UsageError
 from appliance.formats import sqlite, trial
 from appliance.formats import text as texts
 from appliance.formats.base import HEAD_BYTES, Document, DocumentHead, LogFollower, Parser
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, StateRecord
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from appliance.formats import sqlite
@@ -19,6 +18,7 @@ from appliance.formats.agent_logs import LogEntry
 from appliance.formats.agent_shapes import time_of
 from appliance.formats.base import Document
 from appliance.formats.json_fields import as_dict, as_list, as_text, first_text
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem
 
 _SESSION_TABLES = ("sessions", "session", "conversations", "threads", "chats")

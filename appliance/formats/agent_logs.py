@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Literal
@@ -20,6 +20,7 @@ from appliance.formats import text as texts
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, decode_object, first_text, wrong_type
 from appliance.formats.salvage import is_whole, salvage
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Metadata, Record, Role, SessionRecord
 
 # Two streams of a log repeat each other within a few records.

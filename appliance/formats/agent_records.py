@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from appliance.formats.json_fields import as_dict, as_id, as_json, as_list, as_t
 from appliance.formats.json_fields import made_id as made_id
 from appliance.formats.json_fields import unreadable_time as unreadable_time
 from appliance.formats.timestamps import read_time
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Role
 
 _ROLES = role_table(

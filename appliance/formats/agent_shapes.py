@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from appliance.formats import agent_logs, json_fields, unknown_text
 from appliance.formats.agent_logs import ContentBlock, blocks_of, call_of, result_of
 from appliance.formats.json_fields import as_dict, as_list, as_text, decode_object, first_text
 from appliance.formats.timestamps import read_time
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import Role
 
 ROLES = json_fields.role_table(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -48,6 +48,7 @@ from appliance.formats.agent_shapes import (
 )
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, first_text, parse_time, with_attachments
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, Record, Role, SessionRecord
 
 # The program's markup around the person's text, and around the text that it adds.

@@ -10,7 +10,7 @@ import base64
 import binascii
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from appliance.formats import assistant_chats, json_fields, json_stream, unknown_text
@@ -18,6 +18,7 @@ from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_id, first_text, with_attachments
 from appliance.formats.records import counted
 from appliance.formats.salvage import is_whole
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
 
 _ROLES = json_fields.role_table(user="user", assistant="model assistant", system="system")

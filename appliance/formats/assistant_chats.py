@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from appliance.formats import json_fields, json_stream
@@ -17,6 +17,7 @@ from appliance.formats.json_fields import as_json as as_json
 from appliance.formats.json_fields import entries as entries
 from appliance.formats.json_fields import parse_time as parse_time
 from appliance.formats.json_scanner import KeyPairs
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
 
 WRAPPER = "conversations"

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TypeVar, cast
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, Record
 
 HEAD_BYTES = 65_536

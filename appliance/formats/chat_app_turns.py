@@ -8,12 +8,13 @@ conversation.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
 
 from appliance.formats import agent_records, json_fields, unknown_text
 from appliance.formats.agent_records import AgentContentPart
 from appliance.formats.json_fields import as_dict, as_list, as_text, decode_object, first_id, first_text
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, Role
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC
 
 from appliance.formats import (
@@ -27,6 +27,7 @@ from appliance.formats.base import Document, DocumentHead
 from appliance.formats.chat_app_turns import AppConversation, AppTurn
 from appliance.formats.local_times import LocalTimes
 from appliance.formats.salvage import is_whole
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
 
 _CONFIDENCE = 0.96

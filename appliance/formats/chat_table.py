@@ -7,7 +7,7 @@ sender, message"). A column that names the conversation tells several apart.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from appliance.formats.base import Document, DocumentHead
@@ -18,6 +18,7 @@ from appliance.formats.records import counted, metadata_of
 from appliance.formats.text_lines import csv_rows
 from appliance.formats.timestamps import read_time
 from appliance.formats.whatsapp_lines import DateOrderEvidence, HeaderStyle, Order, decide_orders, parse_header
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
 
 # The names of columns, in the order of preference.

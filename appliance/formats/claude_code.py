@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ from appliance.formats.agent_logs import LogEntry, LogSession
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, first_text, tool_metadata, with_attachments
 from appliance.formats.message_tree import NodeLink, reading_order
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _MESSAGE_TYPES = frozenset({"user", "assistant"})

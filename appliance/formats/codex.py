@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from appliance.formats import agent_logs, json_fields, unknown_text
 from appliance.formats.agent_logs import EchoFilter, LogSession, hash_words
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, parse_time, tool_metadata, with_attachments
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, Metadata, Record, Role, SessionRecord
 
 _ENVELOPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"})

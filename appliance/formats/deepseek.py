@@ -7,7 +7,7 @@ REQUEST is the person, RESPONSE the assistant, THINK its reasoning.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from appliance.formats import assistant_chats, json_fields, json_stream, unknown_text
@@ -15,6 +15,7 @@ from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, json_type, with_attachments
 from appliance.formats.message_tree import NodeLink, OrderedNode, reading_order
 from appliance.formats.salvage import is_whole
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _FIRST_KEYS = (("id", "title"),)

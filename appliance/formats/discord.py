@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from urllib.parse import unquote
 
@@ -17,6 +17,7 @@ from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, firs
 from appliance.formats.json_stream import JsonPart
 from appliance.formats.people_chats import Participants, PeopleMessageIds, made_id, sent_at
 from appliance.formats.records import counted
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import AttachedFile, IdentityKind, InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _OPENED = frozenset({("messages",)})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
@@ -33,6 +33,7 @@ from appliance.formats.records import metadata_of
 from appliance.formats.text_lines import TextEntry, csv_rows, text_lines
 from appliance.formats.timestamps import read_time
 from appliance.formats.whatsapp_lines import DateOrderEvidence, HeaderStyle, Order, decide_orders, parse_header
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _RULE = re.compile(r"={20,}")

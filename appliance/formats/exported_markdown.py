@@ -16,11 +16,12 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, groupby, islice
 from typing import Any, cast, get_args
 
 from appliance.formats.timestamps import read_time
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 MARKER = "<!-- conversations exported by the memory appliance, format 1 -->"

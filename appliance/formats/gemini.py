@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from html import unescape
 from itertools import chain, islice, pairwise
@@ -24,6 +24,7 @@ from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, object_problem, unreadable_time, with_attachments
 from appliance.formats.records import counted
 from appliance.formats.timestamps import read_time
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _PRODUCT = re.compile(r"\b(?:Gemini|Bard)\b", re.IGNORECASE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from appliance.formats import agent_logs, json_fields, unknown_text
 from appliance.formats.agent_logs import ContentBlock, LogEntry, LogSession, blocks_of, call_of
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, parse_time, tool_metadata, with_attachments
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, Record, SessionRecord
 
 _ROLES = json_fields.role_table(user="user", assistant="gemini model assistant", system="info error warning system")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from typing import Any
 
@@ -21,6 +21,7 @@ from appliance.formats.json_stream import JsonRecord
 from appliance.formats.message_tree import NodeLink, OrderedNode, reading_order
 from appliance.formats.records import counted
 from appliance.formats.salvage import is_whole
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 # Marks for cards that the page draws; what they show is not in the message.

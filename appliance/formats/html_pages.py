@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from appliance.formats import json_stream, markup
 from appliance.formats import text as texts
 from appliance.formats.base import HEAD_BYTES, Document
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem
 
 # Browsers give up sooner; below this only abuse is left.

@@ -10,7 +10,7 @@ import plistlib
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
@@ -22,6 +22,7 @@ from appliance.formats.json_fields import as_dict, as_list, attached_file, unrea
 from appliance.formats.json_stream import error_text
 from appliance.formats.people_chats import Participants
 from appliance.formats.records import counted
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import AttachedFile, InputProblem, MessageRecord, Record, SessionRecord
 
 _EPOCH = datetime(2001, 1, 1, tzinfo=UTC)

@@ -11,12 +11,13 @@ import hashlib
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime, time, timedelta
 
 from appliance.formats.base import Document, DocumentHead
 from appliance.formats.text_lines import text_lines
 from appliance.formats.timestamps import read_time
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _MONTHS = {m: n for n, m in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)}

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from appliance.formats.text import CHUNK_BYTES
+from appliance.lazy_dataclasses import dataclass
 
 KeyPairs = Sequence[tuple[str, str]]
 """The first two keys of a record, in each form that the format has."""

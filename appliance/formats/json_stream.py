@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +19,7 @@ from appliance.formats import text as texts
 from appliance.formats.base import Document
 from appliance.formats.json_scanner import KeyPairs, RecordBytes, RecordScanner, decoding_cost, first_key
 from appliance.formats.salvage import MAX_DEPTH, salvage
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem
 
 # Salvaging is slow; the rest of a damaged record beyond this is given up.

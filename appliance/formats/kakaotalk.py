@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime, time
 
 from appliance.formats.base import Document, DocumentHead
@@ -17,6 +17,7 @@ from appliance.formats.meta_words import month_number
 from appliance.formats.people_chats import Participants
 from appliance.formats.text_lines import TextEntry, csv_rows, text_lines
 from appliance.formats.timestamps import read_time
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _CLOCK = r"(?:(?P<half>오전|오후|AM|PM) )?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?: ?(?P<after>[AaPp][Mm]))?"

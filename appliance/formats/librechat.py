@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,6 +20,7 @@ from appliance.formats.message_tree import NodeLink, OrderedNode, reading_order
 from appliance.formats.records import best_score, missing_messages, parse_objects, repeated_id
 from appliance.formats.salvage import is_whole
 from appliance.formats.timestamps import read_time
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, Record, Role, SessionRecord
 
 _FIRST_KEYS = (("conversationId", "endpoint"), ("conversationId", "title"), ("version", "history"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime, time
 
 from appliance.formats.base import Document, DocumentHead
@@ -18,6 +18,7 @@ from appliance.formats.json_fields import made_id
 from appliance.formats.markdown_lines import clock_of
 from appliance.formats.people_chats import Participants
 from appliance.formats.text_lines import TextEntry, text_lines
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _MARK = "[LINE]"

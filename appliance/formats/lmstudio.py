@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from appliance.formats import assistant_chats, json_fields, json_stream, unknown_text
@@ -18,6 +18,7 @@ from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, with_attachments
 from appliance.formats.records import best_score, counted, metadata_of, missing_messages
 from appliance.formats.timestamps import from_epoch
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}

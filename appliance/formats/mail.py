@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from appliance.formats import json_stream, mail_parts
@@ -20,6 +20,7 @@ from appliance.formats.json_fields import with_attachments
 from appliance.formats.mail_parts import Headers, MailReferences, first, headers_of, links_of
 from appliance.formats.people_chats import Participants
 from appliance.formats.records import counted, metadata_of, repeated_id
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
 
 # Providers accept no larger mails. Parsing a mail takes about five times its size in memory.

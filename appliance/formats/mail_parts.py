@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from email import message_from_bytes, policy
 from email.message import Message
@@ -20,6 +20,7 @@ from typing import Any
 from appliance.formats import text as texts
 from appliance.formats.markup import text_of
 from appliance.formats.timestamps import from_epoch, read_time
+from appliance.lazy_dataclasses import dataclass
 
 Headers = Mapping[str, list[str]]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime, time, timedelta
 from itertools import chain, groupby, islice
 
@@ -25,6 +25,7 @@ from appliance.formats.records import metadata_of
 from appliance.formats.text_lines import CP1252_NOTE, collect_lines
 from appliance.formats.timestamps import read_time
 from appliance.formats.whatsapp_lines import DateOrderEvidence, HeaderStyle, Order, decide_orders
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
 
 _MAX_TITLE_CHARACTERS = 300

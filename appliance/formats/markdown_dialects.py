@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from appliance.formats.json_fields import tool_metadata
 from appliance.formats.markdown_lines import with_colons
 from appliance.formats.markdown_words import side_of
 from appliance.formats.timestamps import read_time
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 Dialect = Literal["perplexity", "numbered", "callouts", "screen"]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, date, datetime, time
 
 from appliance.formats.markdown_words import is_numbered_speaker, side_of
 from appliance.formats.timestamps import read_time
 from appliance.formats.whatsapp_lines import HeaderStyle, MessageHeader, Order, parse_header
+from appliance.lazy_dataclasses import dataclass
 
 _CLOCK = r"\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:\s?[AaPp]\.?\s?[Mm]\b\.?)?"
 _DATE = r"\d{1,4}(?:[./]|-)\d{1,2}(?:[./]|-)\d{1,4}"

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from appliance.formats import markdown_words as words
 from appliance.formats.markdown_lines import DATED, TIMED, TurnOpener
 from appliance.formats.markdown_words import Side
+from appliance.lazy_dataclasses import dataclass
 
 MIXED_HEADINGS = "headings"
 """The shape of a conversation whose speakers have headings of different levels."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from appliance.formats import json_fields, json_stream, unknown_text
@@ -24,6 +24,7 @@ from appliance.formats.json_fields import (
 )
 from appliance.formats.people_chats import Participants, PeopleMessageIds
 from appliance.formats.records import best_score, counted, metadata_of
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _OPENED = frozenset({("messages",)})

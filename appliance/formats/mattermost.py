@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from appliance.formats import json_fields, json_stream, unknown_text
@@ -15,6 +15,7 @@ from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_list, as_text, first_text, made_id, sent_at, with_attachments
 from appliance.formats.people_chats import Participants
 from appliance.formats.records import counted, metadata_of
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _POSTS = ("post", "direct_post")

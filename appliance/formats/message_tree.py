@@ -6,7 +6,8 @@ The links of an export may dangle, form cycles or be missing; every node is stil
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from appliance.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from appliance.formats.json_fields import as_dict, as_list, as_text, first_text,
 from appliance.formats.meta_words import thread_id
 from appliance.formats.people_chats import Participants
 from appliance.formats.records import counted, metadata_of, missing_messages, parse_objects
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _FIRST_KEYS = (("participants", "messages"), ("participants", "threadName"))

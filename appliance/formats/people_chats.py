@@ -5,10 +5,11 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from appliance.formats.json_fields import made_id as made_id
 from appliance.formats.json_fields import sent_at as sent_at
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import IdentityKind, ParticipantRecord
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -28,6 +28,7 @@ from appliance.formats.people_chats import Participants
 from appliance.formats.records import metadata_of
 from appliance.formats.text_lines import text_lines
 from appliance.formats.timestamps import read_time
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 # A message a line, or a list of them; a header of the text form begins with a bracket as well.

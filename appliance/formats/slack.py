@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ from appliance.formats.base import Document, DocumentHead
 from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, first_text, with_attachments
 from appliance.formats.people_chats import Participants, PeopleMessageIds
 from appliance.formats.records import counted, metadata_of
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import AttachedFile, IdentityKind, InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _TS = re.compile(r"\d{9,11}\.\d{3,6}", re.ASCII)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from appliance.formats import html_pages
@@ -19,6 +19,7 @@ from appliance.formats.html_pages import HtmlElement
 from appliance.formats.json_fields import made_id, sent_at, with_attachments
 from appliance.formats.people_chats import Participants
 from appliance.formats.records import counted, metadata_of
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
 
 OWN_NAME = "Me"

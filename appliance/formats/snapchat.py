@@ -6,7 +6,7 @@ Newer files have a list for each person or group; older ones have lists of what 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from appliance.formats import json_fields, json_stream, unknown_text
@@ -15,6 +15,7 @@ from appliance.formats.json_fields import as_dict, as_list, as_text, first_text,
 from appliance.formats.people_chats import Participants
 from appliance.formats.records import best_score, counted, metadata_of
 from appliance.formats.timestamps import is_newest_first, read_time
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
 
 _KEYS = frozenset({"Media Type", "IsSender", "Created(microseconds)", "Conversation Title", "IsSaved", "Media IDs"})

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ from appliance.formats.people_chats import Participants
 from appliance.formats.records import best_score, counted, metadata_of, parse_objects, repeated_id
 from appliance.formats.salvage import is_whole
 from appliance.formats.timestamps import is_newest_first, read_time
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _FIRST_KEYS = (("id", "replyToId"), ("id", "etag"), ("Id", "ReplyToId"), ("Id", "CreatedDateTime"))

@@ -7,7 +7,7 @@ form, unless the same export exists as JSON.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,6 +17,7 @@ from appliance.formats.json_fields import as_dict, as_id, as_list, as_text, firs
 from appliance.formats.json_stream import JsonPart
 from appliance.formats.people_chats import Participants, PeopleMessageIds
 from appliance.formats.records import counted, metadata_of
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import (
     AttachedFile,
     ContactRecord,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -14,6 +14,7 @@ from appliance.formats.html_pages import HtmlElement
 from appliance.formats.json_fields import made_id, unreadable_time, with_attachments
 from appliance.formats.people_chats import PeopleMessageIds
 from appliance.formats.records import counted, metadata_of
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
 _PAGE = re.compile(r"<div class=\"(?:history|message (?:default|service)\b|page_body chat_page)")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
 from appliance.formats import json_stream
 from appliance.formats import text as texts
 from appliance.formats.base import Document
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem
 
 CP1252_NOTE = InputProblem("", "read as Windows-1252, because the file is not UTF-8", harmless=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -17,6 +16,7 @@ from appliance.formats import json_stream, markup, unknown_text
 from appliance.formats.base import Document, DocumentHead, Parser
 from appliance.formats.json_fields import as_json
 from appliance.formats.salvage import is_whole
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord
 
 _JSON = re.compile(r"\{|\[\s*[{\[]")

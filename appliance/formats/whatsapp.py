@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from appliance.formats.people_chats import Participants
 from appliance.formats.records import counted
 from appliance.formats.text_lines import CP1252_NOTE, collect_lines
 from appliance.formats.whatsapp_lines import MARKS, DateOrderEvidence, HeaderStyle, Order, parse_header
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem, MessageRecord, Record, SessionRecord
 from appliance.types.placeholders import placeholder_kind
 

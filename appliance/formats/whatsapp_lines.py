@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 from appliance.formats.base import Document
 from appliance.formats.meta_words import month_number
 from appliance.formats.whatsapp_words import AM, CLOCK_WORDS, NIGHT, PM
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import InputProblem
 
 Order = Literal["dmy", "mdy", "ymd"]

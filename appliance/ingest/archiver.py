@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from appliance.ingest import indexer
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import archive, archive_policy, chunks
 from appliance.store.archive import Dictionary
 from appliance.store.archive_policy import ArchivePolicy

@@ -16,7 +16,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,6 +24,7 @@ from appliance.errors import InputError, NotFound
 from appliance.formats.base import Document
 from appliance.formats.text import READ_ERRORS
 from appliance.ingest import sources
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import kept_files
 from appliance.types import AttachedFile, Attachment, MessageRecord, Record
 

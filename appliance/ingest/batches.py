@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from appliance.errors import InputError
 from appliance.ingest.normalize import SessionProgress, start_session
 from appliance.ingest.pages import MessagePage
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.messages import MessageInsert
 from appliance.types import (
     AttachedFile,

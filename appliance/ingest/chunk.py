@@ -11,8 +11,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.chunks import ChunkableMessage
 from appliance.store.passages import ChunkSpan, passage
 from appliance.store.scripts import is_mostly_unspaced

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from appliance.ingest.normalize import POSITION_STEP, MessagePosition, SessionProgress
 from appliance.ingest.unfinished import match_unfinished
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import messages
 from appliance.store.conversation_time import own_parts
 from appliance.store.messages import MessageInsert, StoredState

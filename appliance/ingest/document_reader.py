@@ -11,13 +11,13 @@ import subprocess
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from types import TracebackType
 from typing import BinaryIO, cast
 
 from appliance.formats.document_worker import PROCESSOR_SECONDS
 from appliance.formats.documents import DocumentKind
 from appliance.formats.text import READ_ERRORS
+from appliance.lazy_dataclasses import dataclass
 from appliance.runtime import child_process
 from appliance.types.documents import PageText
 

@@ -10,7 +10,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,6 +23,7 @@ from appliance.ingest.batches import FileTally
 from appliance.ingest.document_reader import MAX_BYTES, DocumentReader, ReadDocument
 from appliance.ingest.pages import without_secrets
 from appliance.ingest.pipeline import SPLIT_AT_ONCE_BYTES, BatchChange, IngestContext, index_changes, write
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import conversation_time, documents, kept_files, messages, tombstones
 from appliance.store.database import Database
 from appliance.store.documents import TextState, UnreadAttachment

@@ -19,7 +19,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import msgspec
@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.ingest.segment_worker import KEYS_SUFFIX, SegmentPlan
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import FOLDER_MODE, Home, sync_folder
 from appliance.runtime import child_process
 from appliance.runtime.address_space import available_bytes

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import takewhile
 from typing import Protocol, TypeVar
 
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from appliance.errors import EmbeddingApiError
 from appliance.ingest import near_duplicates
 from appliance.ingest.chunk import Chunker
+from appliance.lazy_dataclasses import dataclass
 from appliance.runtime.metrics import Metrics
 from appliance.store import chunks, outbox, summary_chunks, token_places, visibility
 from appliance.store.chunks import ChunkableMessage, OutboxItem, PendingChunk

@@ -24,7 +24,6 @@ import re
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -33,6 +32,7 @@ from numpy.typing import NDArray
 
 from appliance.languages import LANGUAGES
 from appliance.languages.language import full_names
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import messages, variants
 from appliance.store.scripts import is_question, split_unspaced
 from appliance.store.variants import BAND_COUNT, ComparableMessage, NearbyMessage

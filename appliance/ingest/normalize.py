@@ -6,8 +6,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import conversation_time
 from appliance.store.messages import MessageInsert
 from appliance.store.sql import to_json

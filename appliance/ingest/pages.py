@@ -7,12 +7,13 @@ store: the pages of a large document are made in a process of its own (``page_re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import msgspec
 
 from appliance.errors import InputError
 from appliance.ingest.normalize import SessionProgress, normalize, start_session
+from appliance.lazy_dataclasses import dataclass
 from appliance.secrets.detector import find_in_texts
 from appliance.secrets.masking import drop_secrets
 from appliance.store.messages import MessageInsert

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from appliance.ingest.chunk import Chunker
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import chunk_spans, chunks, summary_chunks
 from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database

@@ -11,9 +11,10 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from appliance.ingest.normalize import SessionProgress, generated_id
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import messages, sessions, tombstones
 from appliance.store.messages import MessageInsert
 from appliance.store.sql import JSON_KEYS_SQL, json_keys

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import branches, sessions
 from appliance.store.imports import link_source
 from appliance.store.messages import MessageInsert

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import BinaryIO, NamedTuple
 
 from appliance.formats.titles import export_title
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import FileReport, InputProblem
 
 READ_WITH = "read with "

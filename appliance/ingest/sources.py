@@ -15,7 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from io import BufferedReader, RawIOBase
@@ -31,6 +31,7 @@ from appliance.ingest.litter import litter_reason, path_litter, unfinished_reaso
 from appliance.ingest.side_files import SideFiles
 from appliance.ingest.zip_limits import ZipLimits
 from appliance.ingest.zip_recovery import ZipDamage, open_zip
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import DATABASE, LOCK
 from appliance.types import InputProblem
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from appliance.ingest.normalize import MessagePosition, is_generated_id
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import message_states, messages
 from appliance.store.messages import MessageInsert, StoredState
 

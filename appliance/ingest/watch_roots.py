@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from appliance.errors import HomeError
 from appliance.formats import sqlite
 from appliance.ingest.discovery.places import is_history
 from appliance.ingest.litter import path_litter
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.watched_files import FileStamp, WatchedEntry
 
 _READ_BYTES = 1 << 20

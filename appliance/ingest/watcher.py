@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from appliance.ingest.file_events import FileEvents, ObservedFolder
@@ -29,6 +29,7 @@ from appliance.ingest.watch_roots import (
     stamp_of,
     watch_root,
 )
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import watched_files
 from appliance.store.database import Database
 from appliance.store.watched_files import WatchedEntry

@@ -14,10 +14,11 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
+
+from appliance.lazy_dataclasses import dataclass
 
 LOCAL_SIGNATURE = b"PK\x03\x04"
 _DIRECTORY_SIGNATURES = (b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06")

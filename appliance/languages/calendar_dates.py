@@ -6,10 +6,10 @@ Only dates and the nearest days, weeks, months and years are read; there are no 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from appliance.languages.language import TimeUnit
+from appliance.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, eq=False, repr=False)

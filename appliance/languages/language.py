@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
+
+from appliance.lazy_dataclasses import dataclass
 
 TimeUnit = Literal["day", "week", "month", "year", "weekend", "night"]
 

@@ -10,7 +10,6 @@ import re
 import unicodedata
 from calendar import monthrange
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Literal
@@ -18,6 +17,7 @@ from typing import Literal
 from appliance.languages import LANGUAGES
 from appliance.languages.language import TimeUnit
 from appliance.languages.temporal import ARTICLE, CONJUNCTION, UNIT, WEEKDAY, TemporalExpression, find, match, words
+from appliance.lazy_dataclasses import dataclass
 
 YEARS_BACK = 30
 """How many years back a month without a year may be."""

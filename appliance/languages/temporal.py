@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import wraps
 from itertools import islice
 from string import digits
@@ -18,6 +17,7 @@ from typing import Any, Literal
 from appliance.languages import LANGUAGES
 from appliance.languages.calendar_dates import CALENDARS
 from appliance.languages.language import TimeUnit, full_names
+from appliance.lazy_dataclasses import dataclass
 
 # "last" is the one before the present, "before last" the one before that, "this" the present or coming one, "next" the
 # one of next week, and "past" a count of units up to now.

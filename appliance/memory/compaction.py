@@ -9,7 +9,7 @@ conversation grows."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Annotated, Literal
 
 import msgspec
@@ -17,6 +17,7 @@ import numpy as np
 from msgspec import Meta
 
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.extractive import (
     EXTRACTIVE,
     ConversationAnalysis,

@@ -15,10 +15,11 @@ import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 
 from appliance.languages import STOP_WORDS
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory import block_erasure
 from appliance.store import archive, facts, lexical, messages, summaries
 from appliance.store.file_search import TextFinder

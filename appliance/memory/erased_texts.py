@@ -9,11 +9,12 @@ import shutil
 import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
 
 from appliance import paths
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import messages
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from appliance.languages import LANGUAGES, Language
+from appliance.lazy_dataclasses import dataclass
 
 # Characters at the beginning of a message that are searched for a question, an error or an outcome. Pasted text usually
 # follows them.

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from appliance.languages import STOP_WORDS
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.lexical import stem
 from appliance.types import UNVERIFIED, Message
 

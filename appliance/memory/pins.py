@@ -11,10 +11,10 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from appliance import requests as r
 from appliance.errors import NotFound, StoreError, UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory import importance
 from appliance.runtime.metrics import CounterName
 from appliance.store import chunks, feedback, messages

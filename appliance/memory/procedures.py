@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory import how_to, prose_steps
 from appliance.types import Message, Quote
 

@@ -7,11 +7,11 @@ import re
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from appliance.languages import LANGUAGES, STOP_WORDS
 from appliance.languages.language import calendar_names
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.people.names import is_machine
 from appliance.store import examples as stored
 from appliance.store.examples import Sample

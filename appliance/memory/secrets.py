@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from appliance import requests as r
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import messages
 from appliance.store import secrets as store
 from appliance.store.database import Database

@@ -5,13 +5,13 @@ from __future__ import annotations
 import secrets
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
 from appliance import requests as r
 from appliance import timestamps
 from appliance.errors import NotFound, UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.session_checks import (
     branch_title,
     check_metadata,

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from appliance import requests as r
 from appliance.errors import StoreCorrupt, UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory import notes, summary_planner
 from appliance.memory.abstractive import LanguageModel
 from appliance.memory.extractive import EXTRACTIVE, Embed

@@ -9,7 +9,7 @@ import hashlib
 from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.errors import EndpointError
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory import procedures
 from appliance.memory.abstractive import InvalidSummary, LanguageModel, write_notes
 from appliance.memory.extractive import (

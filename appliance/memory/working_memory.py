@@ -9,9 +9,10 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory import compaction
 from appliance.memory import window as windows
 from appliance.memory.compaction import (

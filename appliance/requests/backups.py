@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import ClassVar
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.requests.base import Request
 from appliance.types import BackupReport, KnownBackups
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar, get_args
+
+from appliance.lazy_dataclasses import dataclass
 
 R = TypeVar("R", covariant=True)
 

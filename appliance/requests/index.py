@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import ClassVar
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.requests.base import Request
 from appliance.types import IndexStatus
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import Paths
 from appliance.requests.base import Request
 from appliance.types import Discovery, IngestReport, SecretPolicy, Stream, WatchChange, WatchEvent

@@ -4,9 +4,10 @@ address or number that only one person has."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import ClassVar
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.requests.base import Request
 from appliance.types import PeopleChange, PeopleList, Person, PersonDetails
 

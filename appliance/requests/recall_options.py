@@ -4,10 +4,10 @@ checks."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 
 AUTO_RECALL: Final = "auto_recall"
 RECALL_LIMIT: Final = "recall_limit"

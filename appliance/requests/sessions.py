@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from datetime import date, datetime
 from typing import Any, ClassVar
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.requests.base import Request
 from appliance.types import (
     Message,

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+from appliance.lazy_dataclasses import dataclass
 
 NO_CURSOR = -1
 """The position of the cursor in a text that is finished."""

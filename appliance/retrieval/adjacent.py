@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.retrieval.candidates import Column
 from appliance.store import messages, neighbours
 from appliance.store.messages import MessageExcerpt

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import repeat
 from math import isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import chunks, lexical, people, variants
 from appliance.store.index.protocol import LegQuery, VectorIndex
 from appliance.types import Filters, Role, Scope

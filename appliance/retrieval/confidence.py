@@ -10,7 +10,6 @@ log-odds of the candidates of one query (``tests/eval/fit.py``).
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from math import log, log1p, sqrt
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from appliance.errors import ModelUnavailable
 from appliance.languages import LANGUAGES
+from appliance.lazy_dataclasses import dataclass
 from appliance.retrieval.adjacent import AdjacentMessages, load_adjacent
 from appliance.retrieval.candidates import LEG_POOL_SIZE, Candidates, Column, Rows
 from appliance.retrieval.diversify import DiverseSelection

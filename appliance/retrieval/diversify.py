@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.retrieval.candidates import Candidates
 from appliance.retrieval.ranking import Ranking
 from appliance.store.messages import message_id

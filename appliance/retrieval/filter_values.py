@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from appliance import timestamps
 from appliance.languages import author_questions
+from appliance.lazy_dataclasses import dataclass
 from appliance.requests import SearchRequest
 from appliance.store import authors, lexical, mentions, people, people_figures, session_listing, tags
 from appliance.store.author_selection import missing_author, most_similar, resolve_authors

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.retrieval import archive_search
 from appliance.retrieval.candidates import Candidates
 from appliance.retrieval.confidence import MIN_CONFIDENCE, Confidence

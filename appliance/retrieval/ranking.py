@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.retrieval.adjacent import AdjacentMessages, load_adjacent
 from appliance.retrieval.candidates import Candidates, Column, Rows
 from appliance.retrieval.features import Features, first_stage_features

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.retrieval.time_ranges import TimeRange
 from appliance.retrieval.weights import ScoringProfile
 from appliance.runtime.metrics import StageTimer, no_timer

@@ -6,13 +6,14 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
 
 from appliance.languages import LANGUAGES
 from appliance.languages.periods import find_periods, impossible_dates
+from appliance.lazy_dataclasses import dataclass
 from appliance.retrieval.candidates import Column
 from appliance.timestamps import to_microseconds
 

@@ -4,10 +4,11 @@ generalise."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 
 from appliance.errors import ConfigError
+from appliance.lazy_dataclasses import dataclass
 
 FIRST_WEIGHT = 30.0
 """What holds the quoted words, is about the file that is named, or was said at the time that alone is asked for, comes

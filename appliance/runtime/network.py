@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterator
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.settings import JINA_PREFIX, Settings
 
 

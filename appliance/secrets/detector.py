@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from importlib.resources import files
 from itertools import accumulate
@@ -16,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.secrets import generic, personal
 from appliance.secrets.personal import SecretSpan
 

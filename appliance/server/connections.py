@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from http import HTTPStatus
 from itertools import chain
@@ -20,6 +20,7 @@ from typing import Any, cast
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.server.access.grants import is_unix_socket_request
 
 try:

@@ -13,10 +13,10 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import Home
 from appliance.transports.unix_socket import BACKLOG, listen_unix, remove_socket, socket_path
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import ahocorasick_rs
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import chunks, digests, lexical, messages, text_frames
 from appliance.store.database import Database
 from appliance.store.generation_states import ACTIVE_SQL

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import sessions
 from appliance.store.branches import SqlCondition
 from appliance.store.generation_states import ACTIVE_SQL

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from appliance.errors import NotFound
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import sessions
 from appliance.store.lexical import filter_conditions
 from appliance.store.message_parts import has_condition

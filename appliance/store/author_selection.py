@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import authors, people
 from appliance.store.lexical import fold
 from appliance.types import Scope

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from appliance.errors import IndexUnavailable, StoreError
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import (
     archive,
     chunks,

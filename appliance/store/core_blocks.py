@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.timestamps import iso_from_microseconds
 from appliance.types import BlockEditor, BlockRevision, CoreBlock, Scope
 

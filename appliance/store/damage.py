@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from appliance.errors import StoreCorrupt
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.sql import JSON_KEYS_SQL, json_keys, pages, read_by_halves
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"

@@ -10,12 +10,12 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from appliance.errors import DiskFull, HomeReadOnly, OutOfMemory, StoreCorrupt, StoreError
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import FILE_MODE, Home
 from appliance.runtime.address_space import MEMORY_HINT
 from appliance.store import migrations, shared_files, text_frames

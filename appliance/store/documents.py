@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Literal
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys
 
 TextState = Literal["none", "unavailable", "missing", "read", "partial", "failed", "forgotten"]

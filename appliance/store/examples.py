@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import sessions
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, has_row, json_keys
 from appliance.types import Scope, SessionInfo

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from appliance.errors import NotFound
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import sessions
 from appliance.store.messages import message_id
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys, next_key, placeholders

@@ -9,9 +9,10 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.timestamps import iso_from_microseconds
 from appliance.types import FEEDBACK_KINDS, FeedbackKind

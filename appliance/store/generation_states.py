@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 
 from appliance.errors import NotFound
+from appliance.lazy_dataclasses import dataclass
 from appliance.runtime.decoding import decode
 from appliance.store.database import Database
 from appliance.store.sql import fetch_int, has_row, to_json

@@ -12,13 +12,13 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from appliance.errors import IndexUnavailable, NotFound, StoreCorrupt, StoreVersion, UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import Home, copy_folder, file_stats, make_private
 from appliance.store import chunks, generation_states, summary_chunks, token_places
 from appliance.store.backup.catalogue import restore_hint

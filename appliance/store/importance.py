@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import digests, feedback
 from appliance.store.feedback import NO_FEEDBACK, StoredFeedback
 from appliance.store.messages import COLUMNS, MessageRow

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, from_json, json_keys, to_json
 from appliance.timestamps import now
 from appliance.types import Scope

@@ -14,11 +14,11 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from appliance import paths
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import room
 from appliance.store.database import Database
 from appliance.store.sql import fetch_int

@@ -14,12 +14,12 @@ import re
 import sqlite3
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from appliance.languages import STOP_WORDS
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import neighbours, sessions, visibility
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, TITLE_SQL
 from appliance.store.documents import IS_PAGE_SQL

@@ -12,9 +12,9 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.lexical import MAX_POSTINGS, count_matches, filter_conditions, fold, quote_fts
 from appliance.store.scripts import fold_digits, other_digits
 from appliance.store.sql import fetch_int

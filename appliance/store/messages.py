@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from appliance.errors import NotFound, StoreCorrupt
+from appliance.lazy_dataclasses import dataclass
 from appliance.secrets.personal import SecretSpan
 from appliance.store import branches, conversation_time, digests, message_parts, new_messages, sessions
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, as_kind

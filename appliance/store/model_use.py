@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import Home
 from appliance.store import chunks, generation_states, generations
 from appliance.store.database import as_store_errors

@@ -12,9 +12,10 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from appliance.lazy_dataclasses import dataclass
 
 DEFAULT_PAGE_BYTES = 4096
 """The size of a page where the file does not say it any more; this program has always used it."""

@@ -11,9 +11,9 @@ import hashlib
 import sqlite3
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 
 T = TypeVar("T")

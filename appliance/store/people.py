@@ -9,11 +9,11 @@ import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal, cast
 
 import msgspec
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import identities
 from appliance.store.lexical import fold, fold_marks, has_as_words
 from appliance.store.sql import JSON_KEYS_SQL, fetch_in_one_step, has_row, json_keys, to_json

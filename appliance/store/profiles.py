@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import identities
 from appliance.store.sql import has_row
 from appliance.types import ContactRecord, Identity, IdentityKind, ParticipantRecord, Scope

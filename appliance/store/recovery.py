@@ -10,11 +10,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from appliance.errors import StoreCorrupt, StoreVersion
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import digests, lexical, message_parts, migrations, new_messages, tombstones
 from appliance.store.damage import decode_text, is_utf8
 from appliance.store.database import Database

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import msgspec
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import branches, messages
 from appliance.store.messages import MessageRow
 from appliance.store.sql import fetch_int, to_json

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
-from dataclasses import dataclass
 from typing import Literal
 
 from appliance.errors import IndexUnavailable
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import generation_states
 from appliance.store.database import Database
 from appliance.store.generation_states import Generation

@@ -10,11 +10,12 @@ import base64
 import binascii
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import msgspec
 
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.runtime.decoding import decode
 from appliance.store import sessions
 from appliance.store.lexical import query_words, quote_fts

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from appliance.errors import NotFound, StoreCorrupt, UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import branches, chunks
 from appliance.store.damage import as_kind
 from appliance.store.scripts import searchable

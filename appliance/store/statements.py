@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, has_row, json_keys, pages, placeholders
 from appliance.types import FactKind, Scope
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
 from appliance.errors import NotFound
+from appliance.lazy_dataclasses import dataclass
 from appliance.runtime.decoding import decode
 from appliance.store import messages, sessions
 from appliance.store.damage import as_kind

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.chunks import AGENTS_SQL, MAX_TICKET, SUMMARY_POINTS, ChunkableMessage
 from appliance.store.generation_states import ACTIVE_SQL
 from appliance.store.passages import ChunkSpan, text_digest

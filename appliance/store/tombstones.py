@@ -7,9 +7,9 @@ import hashlib
 import secrets
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.sql import JSON_KEYS_SQL, json_keys, pages, placeholders
 
 KEY_BYTES = 32

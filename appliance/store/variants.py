@@ -16,9 +16,9 @@ import hashlib
 import sqlite3
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import messages
 from appliance.store.damage import ROLE_SQL
 from appliance.store.sql import JSON_KEYS_SQL, PAGE_ROWS, fetch_in_one_step, fetch_int, json_keys, placeholders

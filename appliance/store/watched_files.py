@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store import tombstones
 from appliance.store.sql import placeholders
 from appliance.timestamps import now

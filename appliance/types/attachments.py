@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, overload
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.types.vocabulary import Role
 
 AttachmentKind = Literal["image", "audio", "video", "file"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from appliance.lazy_dataclasses import dataclass
 
 BlockEditor = Literal["person", "assistant"]
 """Who writes a block of core memory."""

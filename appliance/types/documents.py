@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from appliance.lazy_dataclasses import dataclass
 
 DOCUMENT = "document"
 """The key in the metadata of a message that is a page of a document."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.types.core import BlockEditor
 from appliance.types.vocabulary import Scope
 

@@ -4,8 +4,10 @@ rebuild would send."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
+
+from appliance.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, overload
+
+from appliance.lazy_dataclasses import dataclass
 
 IdentityKind = Literal["address", "number", "id", "handle", "name"]
 """What identifies an author: a mail address, a telephone number, the id of an account, a user name, or a name."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.types.records import FileReport
 
 T_co = TypeVar("T_co", covariant=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.types.attachments import AttachedFile
 from appliance.types.people import IdentityKind
 from appliance.types.vocabulary import FileStatus, Metadata, Role, Scope

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, overload
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.types.attachments import Contained
 from appliance.types.documents import DocumentPage
 from appliance.types.stored import Message, Summary

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from appliance.lazy_dataclasses import dataclass
 
 SecretPolicy = Literal["keep", "mask", "drop"]
 """What becomes of secrets: they are shown to everybody, hidden from assistants, or never stored."""

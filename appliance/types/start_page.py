@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from appliance.lazy_dataclasses import dataclass
 from appliance.types.statistics import Anniversary
 from appliance.types.stored import Message, SessionInfo
 

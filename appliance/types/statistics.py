@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.types.stored import Message, SessionInfo
 
 StatisticsUnit = Literal["year", "month", "day", "weekday", "hour", "author", "role", "source", "session", "tag"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, overload
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.types.documents import DocumentPage, document_page
 from appliance.types.vocabulary import FactKind, FactState, FeedbackKind, Level, Metadata, Role, StorageScope, TimeOf
 

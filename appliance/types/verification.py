@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.types.records import InputProblem
 
 

@@ -7,11 +7,12 @@ everywhere, else a screen or a dialog.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from dataclasses import dataclass
 
 from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
+
+from appliance.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from textual.color import Color
+
+from appliance.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from appliance.types import Person

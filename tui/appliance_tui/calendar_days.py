@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.widgets.display_text import pluralize
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.widgets.display_text import fit_width
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from appliance.errors import NotFound, UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.actions import ACTIONS, SCREENS, display_keys
 from appliance_tui.widgets.display_text import day, minute, one_line, pluralize
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widgets.option_list import Option
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.list_keys import OptionRows
 from appliance_tui.widgets.display_text import day, minute, one_line, pluralize, render_bar, sanitize, time_of
 from appliance_tui.widgets.rows import MUTED

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from appliance.errors import NotFound, UsageError
 from appliance.export_files import write_export
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.throughput import format_bytes
 from appliance_tui.widgets.display_text import pluralize
 

@@ -12,11 +12,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from appliance.errors import ApplianceError
+from appliance.lazy_dataclasses import dataclass
 from appliance.report_groups import outcome_of
 from appliance_tui.throughput import Throughput
 from appliance_tui.workers import ImportProgressed, MemoryChanged, begin, error_text, show_errors

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui import details
 from appliance_tui.core_blocks import block_parts
 from appliance_tui.details import DetailPart

@@ -4,8 +4,9 @@ is forgotten must not survive in a file."""
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.requests.typed_filters import SearchFilters
 
 MAX_QUERIES = 100

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from appliance.errors import ApplianceError
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.actions import first_key
 from appliance_tui.erasure import ErasureRequest, ErasureSummary, preview_erasure
 from appliance_tui.widgets.display_text import pluralize

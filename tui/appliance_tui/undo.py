@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.details import state_label
 from appliance_tui.selection import pages
 from appliance_tui.widgets.display_text import one_line, pluralize

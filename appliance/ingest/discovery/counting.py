@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from io import BufferedIOBase
 from pathlib import Path
@@ -16,6 +16,7 @@ from appliance.formats.base import Document
 from appliance.formats.sqlite import is_in_use
 from appliance.ingest.discovery.search import FoundPlace, database_size
 from appliance.ingest.sources import DetectedDocument, detect_documents
+from appliance.lazy_dataclasses import dataclass
 from appliance.timestamps import iso, to_microseconds
 from appliance.types import InputProblem, MessageRecord, SessionRecord
 

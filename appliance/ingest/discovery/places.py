@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from appliance.formats.sqlite import SIDE_FILES
+from appliance.lazy_dataclasses import dataclass
 
 Platform = Literal["linux", "mac", "windows"]
 

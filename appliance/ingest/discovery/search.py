@@ -10,7 +10,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from appliance.ingest.discovery.places import PLACES, HistoryPlace, Machine, exi
 from appliance.ingest.discovery.remote_places import is_in_the_cloud, is_remote, network_folders
 from appliance.ingest.litter import litter_reason
 from appliance.ingest.sources import DetectedDocument, detect_documents
+from appliance.lazy_dataclasses import dataclass
 
 AIDER_HISTORY = ".aider.chat.history.md"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import accumulate, chain
 from operator import attrgetter
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.languages import Language
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.extractive.cues import CUES, Cue, cues, detect_languages, is_filler, words_of
 from appliance.memory.extractive.entities import names
 from appliance.memory.extractive.sentences import sentence_spans

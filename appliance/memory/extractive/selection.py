@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.extractive.analysis import AnalyzedSentence, ConversationAnalysis, Embed, analyze
 from appliance.memory.extractive.cues import Cue, words_of
 from appliance.memory.extractive.outcomes import extract_outcomes

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from appliance.languages import GERMAN, LANGUAGES
+from appliance.lazy_dataclasses import dataclass
 
 # A longer sentence is cut at a comma or a space, so that one message cannot fill a summary with a single sentence.
 MAX_SENTENCE_CHARACTERS = 400

@@ -9,13 +9,14 @@ import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from typing import get_args
 
 from appliance import requests as r
 from appliance import timestamps
 from appliance.errors import HomeReadOnly, StoreCorrupt, UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.facts import changes, decision_undo, extraction, llm_extractor, phrasing, timeline
 from appliance.memory.facts.rule_extractor import FactMention, extract_statements
 from appliance.store import facts as store

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 
 from appliance import languages
 from appliance.languages import temporal
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.facts import phrasing
 from appliance.memory.facts.grammar import CHANGE
 from appliance.memory.facts.rule_extractor import GRAMMARS, FactMention

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.facts import phrasing, timeline
 from appliance.memory.facts.rule_extractor import extract_statements
 from appliance.types import Fact

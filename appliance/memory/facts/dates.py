@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, timedelta
 
 from appliance.languages import temporal
 from appliance.languages.temporal import TemporalExpression, words
+from appliance.lazy_dataclasses import dataclass
 
 _LEAD = re.compile(
     rf"\s*(?:{words('day_leads')}\s+){{0,3}}(?:{words('year_leads')}\s+(?={temporal.MONTH}\b))?", re.IGNORECASE

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
 
 import msgspec
 
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.facts import extraction, phrasing, timeline
 from appliance.store import statements as stated
 from appliance.store.facts import FactRow, stored_facts

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from appliance.languages import LANGUAGES, Language, temporal
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import FactKind
 
 Mode = Literal["holds", "ended", "corrects"]

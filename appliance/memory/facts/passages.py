@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from appliance.lazy_dataclasses import dataclass
 
 GAP = "\x00"  # replaces a character that is not the writer's own word: code, a quotation, a forwarded text
 MAX_SENTENCE_CHARACTERS = 1_500  # a longer sentence was pasted, or written to make the rules slow

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import cached_property
 from itertools import chain, islice
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.facts import dates, phrasing, validity
 from appliance.memory.facts.english import ENGLISH
 from appliance.memory.facts.german import GERMAN

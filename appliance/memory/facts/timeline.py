@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from hashlib import blake2b
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.facts import dates, phrasing
 from appliance.store.facts import DerivedFact
 from appliance.store.statements import Decision, Statement

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import date
 
 from appliance.languages import LANGUAGES, temporal
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.facts import dates, value_words
 from appliance.memory.facts.grammar import AGE_WORDS, FactGrammar, LazyPattern, longest_first
 from appliance.memory.facts.passages import GAP

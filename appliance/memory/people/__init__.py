@@ -10,11 +10,11 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 from appliance import requests as r
 from appliance.errors import NotFound, UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.people import derivation, linking, references
 from appliance.memory.people.proposals import is_automated, propose
 from appliance.store import derived_people, identities, people_figures

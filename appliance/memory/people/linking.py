@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 from typing import cast
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.people import names
 from appliance.memory.people.components import Components
 from appliance.memory.people.own_person import MAX_COMPARED_NAMES, AuthorNodes, OwnNodes, own_component, own_nodes

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.memory.people import names
 from appliance.memory.people.components import Components
 from appliance.store.lexical import fold

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
+
+from appliance.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from appliance.client import Appliance

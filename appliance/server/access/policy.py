@@ -7,10 +7,11 @@ counts and summaries, "none" nothing. What a grant may not see is answered as if
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 from appliance.errors import NotFound, UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import StorageScope
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Header, Request
 
 from appliance.errors import NotFound
+from appliance.lazy_dataclasses import dataclass
 from appliance.resources import Session
 from appliance.server.access.grants import Service, get_grant
 from appliance.server.access.policy import AccessPolicy

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING, Any
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import EchoKind, Receipt
 
 if TYPE_CHECKING:

@@ -12,11 +12,12 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from starlette.responses import Response
 
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.server.access.grants import Grant
 
 KEY_HEADER = "idempotency-key"

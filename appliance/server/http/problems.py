@@ -10,7 +10,7 @@ import logging
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from appliance.errors import (
     StoreError,
     UsageError,
 )
+from appliance.lazy_dataclasses import dataclass
 from appliance.server import hints
 from appliance.server.access.grants import OWNER, Grant
 from appliance.types import IngestReport

@@ -6,12 +6,12 @@ The functions build the values; the dataclasses describe them in the OpenAPI doc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from appliance import __version__
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import Fact, FileStatus, Hit, Level, Message, Mode, Person, Quote, SessionInfo, Summary, WhyNot
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from appliance.errors import NotFound
+from appliance.lazy_dataclasses import dataclass
 from appliance.server.access.policy import AccessPolicy
 
 if TYPE_CHECKING:

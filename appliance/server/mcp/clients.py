@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 
 SERVER_NAME = "appliance"
 """The default name of the server in a client's settings."""

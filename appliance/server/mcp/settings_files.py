@@ -13,7 +13,6 @@ import re
 import shutil
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
@@ -24,6 +23,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable, Table, Whitespace
 
 from appliance.errors import StoreError, UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import FILE_MODE, sync_folder
 
 BOM = "\ufeff"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST
 
 from appliance import timestamps
+from appliance.lazy_dataclasses import dataclass
 from appliance.server.access.grants import Grant
 from appliance.server.mcp.protocol import McpRequestContext, build_server
 

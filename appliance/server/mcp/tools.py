@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp_types import Tool, ToolAnnotations
 
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.server.mcp import core_tools, overviews, read_tools, results, schemas, timeline, write_tools
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.server.openai_proxy import tasks
 from appliance.server.openai_proxy.tasks import TaskKind, TaskShape
 from appliance.server.openai_proxy.threads import ConversationOwner

@@ -6,13 +6,14 @@ Pure, as ``turns``, whose values it makes. An item of the input is a message, a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import msgspec
 
 from appliance.context import render
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.server.openai_proxy import turns
 from appliance.server.openai_proxy.tasks import TaskShape
 from appliance.server.openai_proxy.turns import ChatTurn, EventStreamReader

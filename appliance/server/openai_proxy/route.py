@@ -8,7 +8,7 @@ new turns → forward → pass the answer through and store it. docs/proxy.md de
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
@@ -17,6 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from appliance.errors import ApplianceError, NotFound
+from appliance.lazy_dataclasses import dataclass
 from appliance.server.http.problems import BodyTooLarge
 from appliance.server.openai_proxy import errors, openapi, responses, turns, upstream
 from appliance.server.openai_proxy import options as memory_options

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 
 TaskKind = Literal[
     "title", "tags", "follow_up", "search_query", "autocomplete", "summary", "translation", "language", "emotion",

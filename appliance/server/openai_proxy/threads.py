@@ -15,12 +15,12 @@ import hashlib
 import re
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from appliance.errors import NotFound, UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.server.access.policy import shares_messages
 from appliance.server.openai_proxy.turns import ChatTurn, normalize
 from appliance.types import LOCAL

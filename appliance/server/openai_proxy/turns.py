@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import msgspec
 
 from appliance.context import render
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.server.openai_proxy.tasks import TaskShape
 from appliance.server.openai_proxy.wrapping import words_of_person
 from appliance.types import Role

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from appliance.errors import EndpointError
+from appliance.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     import httpx

@@ -5,12 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from appliance import config
 from appliance.errors import ApplianceError
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import Home
 from appliance.runtime import child_process
 from appliance.runtime.network import network_uses

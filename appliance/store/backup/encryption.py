@@ -8,11 +8,12 @@ passphrase; so the slow derivation from a passphrase is done once, not for every
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from appliance.errors import StoreCorrupt, StoreError, UsageError
+from appliance.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from appliance.store.backup.storage import Storage

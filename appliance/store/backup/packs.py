@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import msgspec
 import zstandard
 
 from appliance.errors import StoreCorrupt
+from appliance.lazy_dataclasses import dataclass
 from appliance.runtime.decoding import decode as decode_json
 
 BLOCK_BYTES = 1024

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from appliance.errors import StoreCorrupt, StoreError
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import FOLDER_MODE, Home, write_file_atomically
 from appliance.store.backup import manifest as manifests
 from appliance.store.backup.manifest import Manifest, StoredPack

@@ -6,12 +6,12 @@ import hashlib
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from appliance.errors import NotFound, StoreCorrupt, StoreError, StoreVersion, UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.runtime.decoding import decode
 from appliance.store.backup import encryption, packs, storage
 from appliance.store.backup import manifest as manifests

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.errors import UsageError
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.backup import manifest as manifests
 from appliance.store.backup.backup_ids import next_id, time_of
 from appliance.store.backup.manifest import Manifest, StoredPack

@@ -15,11 +15,11 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from appliance import paths
 from appliance.errors import StoreError
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import DATABASE, FILE_MODE, Home
 from appliance.store import room
 from appliance.store.database import as_store_errors

@@ -20,7 +20,6 @@ import threading
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -28,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from appliance.errors import DiskFull, StoreCorrupt, StoreError
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import FILE_MODE, sync_folder
 from appliance.runtime.decoding import decode
 from appliance.store.index import conditions, sparse

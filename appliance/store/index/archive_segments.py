@@ -8,12 +8,13 @@ weights of each term.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.index import conditions, sparse
 from appliance.store.index.conditions import (
     AnyOfCondition,

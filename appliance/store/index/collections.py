@@ -14,10 +14,10 @@ A collection's metadata says whose it is:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from appliance.errors import IndexUnavailable
+from appliance.lazy_dataclasses import dataclass
 from appliance.store.index import sparse
 from appliance.store.index.nodes import ServerNodes
 from appliance.store.index.protocol import SCHEMA_VERSION

@@ -13,13 +13,14 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from importlib.metadata import version as distribution_version
 from pathlib import Path
 
 import msgspec
 
 from appliance.errors import StoreCorrupt, StoreVersion
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import write_file_atomically
 from appliance.store.index.protocol import SCHEMA_VERSION
 

@@ -15,12 +15,12 @@ among messages does not depend on the summaries.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import Filters, Level, Role, Scope
 
 Leg = Literal["dense", "own", "window", "summary"]

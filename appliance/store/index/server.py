@@ -3,9 +3,11 @@ the settings."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 from urllib.parse import urlsplit
+
+from appliance.lazy_dataclasses import dataclass
 
 Quantization = Literal["turbo", "scalar", "binary", "none"]
 

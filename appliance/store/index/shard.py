@@ -11,12 +11,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import qdrant_edge as q
 
 from appliance.errors import ApplianceError, DiskFull, HomeError, HomeLocked, OutOfMemory, StoreCorrupt, StoreError
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import FOLDER_MODE, file_stats
 from appliance.runtime.address_space import MEMORY_HINT, require_memory
 from appliance.runtime.file_sizes import bounded_file_sizes

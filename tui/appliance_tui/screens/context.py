@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from textual.reactive import var
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.budget_shares import PRESETS, SHARE_STEP, Shares, adjust_share, next_budget, preset_shares
 from appliance_tui.context_changes import ContextChange, compare_contexts
 from appliance_tui.feedback import ask_worth

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Input, Static
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.selecting import SelectingScreen
 from appliance_tui.undo import Change, rename_session, replace_tags, toggle_session_pins

@@ -6,7 +6,6 @@ import asyncio
 import os.path
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.actions import Action
 from appliance_tui.frame import FrameScreen
 from appliance_tui.path_input import source_file

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from textual.content import Content
 from textual.widgets import Static, Tab, Tabs
 
 from appliance.errors import ApplianceError
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.details import DetailList, DetailPart
 from appliance_tui.frame import tab_label
 from appliance_tui.person_details import identity_labels, other_people, person_parts, proposal_parts

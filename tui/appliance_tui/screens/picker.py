@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -15,6 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.actions import bindings
 from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen, OptionRows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -16,6 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from appliance.errors import ApplianceError
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.actions import Action, bindings
 from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import cycle
 
 from rich.cells import cell_len
@@ -14,6 +13,7 @@ from textual.color import Color
 from textual.content import Content
 from textual.widgets import Static
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.widgets.display_text import fit_width, one_line, render_bar
 from appliance_tui.workers import CoalescingRefresh
 

@@ -4,12 +4,12 @@ under headings."""
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.types.labels import FACT_KIND_HEADINGS
 from appliance_tui.details import confidence_label, validity_period
 from appliance_tui.widgets.display_text import day, fit_width, one_line

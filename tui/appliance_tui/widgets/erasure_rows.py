@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import Message
 from appliance_tui.widgets.display_text import minute, one_line, pluralize
 from appliance_tui.widgets.rows import MUTED

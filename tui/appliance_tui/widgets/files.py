@@ -6,7 +6,7 @@ import os.path
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from textual.events import Resize
 from textual.strip import Strip
 from textual.widgets.option_list import Option
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.report_groups import common_folder, outcome_of, quiet_groups
 from appliance_tui.author_colours import readable_colours
 from appliance_tui.list_keys import OptionRows

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.budget_shares import Shares
 from appliance_tui.context_changes import ContextChange, RemovedItem
 from appliance_tui.widgets.display_text import fit_width, minute, one_line, pluralize, render_bar

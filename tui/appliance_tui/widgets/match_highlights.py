@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -15,6 +15,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
+
+from appliance.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
     from appliance_tui.widgets.message_cache import RenderedBody

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from textual.strip import Strip
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.widgets.conversation_layout import (
     FOLD_THRESHOLD_LINES,
     FOLDED_LINES,

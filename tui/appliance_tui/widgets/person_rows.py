@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from textual.content import Content
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.widgets.display_text import day, fit_width, one_line
 from appliance_tui.widgets.rows import MUTED
 

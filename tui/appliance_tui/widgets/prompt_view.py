@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len, get_character_cell_size
@@ -16,6 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.widgets.display_text import sanitize
 from appliance_tui.widgets.rows import MUTED
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len
@@ -17,6 +16,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.selection import SelectableRows
 from appliance_tui.widgets.display_text import day, fit_width, one_line
 from appliance_tui.widgets.text_rendering import text_style

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
 from textual.content import Content
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.types import LOCAL
 from appliance.types.labels import waiting_heading, waiting_labels
 from appliance_tui.author_colours import ReadableColours

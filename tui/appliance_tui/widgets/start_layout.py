@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from textual.content import Content
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.widgets.start_entries import Density, Look, Section, StartEntry, entry_lines, render_entry
 
 MIN_WIDTH = 40

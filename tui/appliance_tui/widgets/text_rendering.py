@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from textual.strip import Strip
 
+from appliance.lazy_dataclasses import dataclass
 from appliance_tui.widgets.display_text import sanitize
 
 if TYPE_CHECKING:

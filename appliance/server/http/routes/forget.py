@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Path
 from starlette.responses import Response
 
 from appliance.errors import NotFound
+from appliance.lazy_dataclasses import dataclass
 from appliance.server.http import erasure_answers
 from appliance.server.http.bodies import MAX_UNCONFIRMED, ForgetBody
 from appliance.server.http.caller import HttpCaller, Reader, Writer

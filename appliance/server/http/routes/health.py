@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from typing import Literal
 
 from fastapi import Request
@@ -11,6 +10,7 @@ from starlette.responses import Response
 
 from appliance import __version__
 from appliance.errors import StoreError
+from appliance.lazy_dataclasses import dataclass
 from appliance.server.access.grants import Service
 from appliance.server.http import responses
 from appliance.server.http.caller import Reader

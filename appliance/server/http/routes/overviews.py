@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Path, Query
 from starlette.responses import Response
 
+from appliance.lazy_dataclasses import dataclass
 from appliance.server.http.bodies import DEFAULT_PAGE_SIZE, MAX_LIMIT, DateText, TagsBody
 from appliance.server.http.caller import HttpCaller, Reader, Writer
 from appliance.server.http.problems import usage_error_as_conflict
