@@ -13,7 +13,7 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
@@ -22,6 +22,7 @@ import msgspec
 from appliance import __version__
 from appliance import requests as r
 from appliance.errors import DaemonGone, HomeLocked
+from appliance.lazy_dataclasses import dataclass
 from appliance.paths import Home, absolute_paths, as_given
 from appliance.requests import Request
 from appliance.runtime.decoding import decode
@@ -218,7 +219,7 @@ class DaemonTransport:
     # --- one request ------------------------------------------------------------------------------------
 
     def _send(self, request: Request[Any], on_progress: OnProgress | None) -> Any:
-        types = codec.wire_types(request.name)
+        types = codec.wire_types(type(request))
         path, body = f"/requests/{request.name}", codec.encode_request(request)
         if types.streams:
             return _ItemStream(self, path, body, types.result)
