@@ -34,7 +34,7 @@ class Backups:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    known = Verb(r.KnownBackupsRequest)
+    known = Verb(lambda: r.KnownBackupsRequest)
 
     def make(
         self,

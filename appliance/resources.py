@@ -38,19 +38,19 @@ class Session:
         self._transport = transport
         self.id = id
 
-    add = SessionVerb(r.AddMessageRequest)
-    window = SessionVerb(r.WindowRequest)
-    rename = SessionVerb(r.RenameSessionRequest)
-    pin = SessionVerb(r.PinSessionRequest)
-    unpin = SessionVerb(r.UnpinSessionRequest)
-    set_ttl = SessionVerb(r.SetTtlRequest)
-    set_storage_scope = SessionVerb(r.SetStorageScopeRequest)
-    configure = SessionVerb(r.ConfigureSessionRequest)
-    clear = SessionVerb(r.ClearSessionRequest)
-    delete = SessionVerb(r.DeleteSessionRequest)
-    messages = SessionVerb(r.SessionMessagesRequest)
-    tag = SessionVerb(r.TagSessionRequest)
-    untag = SessionVerb(r.UntagSessionRequest)
+    add = SessionVerb(lambda: r.AddMessageRequest)
+    window = SessionVerb(lambda: r.WindowRequest)
+    rename = SessionVerb(lambda: r.RenameSessionRequest)
+    pin = SessionVerb(lambda: r.PinSessionRequest)
+    unpin = SessionVerb(lambda: r.UnpinSessionRequest)
+    set_ttl = SessionVerb(lambda: r.SetTtlRequest)
+    set_storage_scope = SessionVerb(lambda: r.SetStorageScopeRequest)
+    configure = SessionVerb(lambda: r.ConfigureSessionRequest)
+    clear = SessionVerb(lambda: r.ClearSessionRequest)
+    delete = SessionVerb(lambda: r.DeleteSessionRequest)
+    messages = SessionVerb(lambda: r.SessionMessagesRequest)
+    tag = SessionVerb(lambda: r.TagSessionRequest)
+    untag = SessionVerb(lambda: r.UntagSessionRequest)
 
     @property
     def info(self) -> SessionInfo:
@@ -130,12 +130,12 @@ class _Resource:
 class Sessions(_Resource):
     """The sessions of a memory."""
 
-    create = OpeningVerb(r.CreateSessionRequest, Session)
-    resume = OpeningVerb(r.ResumeSessionRequest, Session)
-    info = Verb(r.SessionRequest)
-    list = Verb(r.ListSessionsRequest)
-    messages = Verb(r.SessionMessagesRequest)
-    tags = Verb(r.ListTagsRequest)
+    create = OpeningVerb(lambda: r.CreateSessionRequest, Session)
+    resume = OpeningVerb(lambda: r.ResumeSessionRequest, Session)
+    info = Verb(lambda: r.SessionRequest)
+    list = Verb(lambda: r.ListSessionsRequest)
+    messages = Verb(lambda: r.SessionMessagesRequest)
+    tags = Verb(lambda: r.ListTagsRequest)
 
     def get(self, id: str, *, user_id: str | None = None) -> Session:
         """Return the handle of the session with this id or external id.
@@ -153,112 +153,112 @@ class Sessions(_Resource):
 class Core(_Resource):
     """Core memory: short texts (blocks) that are in every context, and that the person and the assistant edit."""
 
-    list = Verb(r.ListBlocksRequest)
-    get = Verb(r.BlockRequest)
-    set = Verb(r.SetBlockRequest)
-    append = Verb(r.AppendToBlockRequest)
-    replace = Verb(r.ReplaceInBlockRequest)
-    history = Verb(r.BlockHistoryRequest)
-    revert = Verb(r.RevertBlockRequest)
-    delete = Verb(r.DeleteBlockRequest)
+    list = Verb(lambda: r.ListBlocksRequest)
+    get = Verb(lambda: r.BlockRequest)
+    set = Verb(lambda: r.SetBlockRequest)
+    append = Verb(lambda: r.AppendToBlockRequest)
+    replace = Verb(lambda: r.ReplaceInBlockRequest)
+    history = Verb(lambda: r.BlockHistoryRequest)
+    revert = Verb(lambda: r.RevertBlockRequest)
+    delete = Verb(lambda: r.DeleteBlockRequest)
 
 
 class Facts(_Resource):
     """What is known of the person, as it changed. Ids are "f7"."""
 
-    list = Verb(r.ListFactsRequest)
-    profile = Verb(r.ProfileRequest)
-    review = Verb(r.ReviewFactsRequest)
-    get = Verb(r.FactRequest)
-    history = Verb(r.FactHistoryRequest)
-    confirm = Verb(r.ConfirmFactRequest)
-    correct = Verb(r.CorrectFactRequest)
-    reject = Verb(r.RejectFactRequest)
-    decide = Verb(r.DecideFactRequest)
-    undo = Verb(r.UndoFactRequest)
-    add = Verb(r.AddFactRequest)
-    add_undoably = Verb(r.AddFactUndoablyRequest)
-    pending = Verb(r.PendingFactsRequest)
+    list = Verb(lambda: r.ListFactsRequest)
+    profile = Verb(lambda: r.ProfileRequest)
+    review = Verb(lambda: r.ReviewFactsRequest)
+    get = Verb(lambda: r.FactRequest)
+    history = Verb(lambda: r.FactHistoryRequest)
+    confirm = Verb(lambda: r.ConfirmFactRequest)
+    correct = Verb(lambda: r.CorrectFactRequest)
+    reject = Verb(lambda: r.RejectFactRequest)
+    decide = Verb(lambda: r.DecideFactRequest)
+    undo = Verb(lambda: r.UndoFactRequest)
+    add = Verb(lambda: r.AddFactRequest)
+    add_undoably = Verb(lambda: r.AddFactUndoablyRequest)
+    pending = Verb(lambda: r.PendingFactsRequest)
 
 
 class People(_Resource):
     """The people who wrote the messages, across sources. Ids are "p3"."""
 
-    list = Verb(r.ListPeopleRequest)
-    get = Verb(r.PersonRequest)
-    merge = Verb(r.MergePeopleRequest)
-    split = Verb(r.SplitPersonRequest)
-    rename = Verb(r.RenamePersonRequest)
-    me = Verb(r.MeRequest)
-    set_me = Verb(r.SetMeRequest)
-    undo = Verb(r.UndoPeopleRequest)
+    list = Verb(lambda: r.ListPeopleRequest)
+    get = Verb(lambda: r.PersonRequest)
+    merge = Verb(lambda: r.MergePeopleRequest)
+    split = Verb(lambda: r.SplitPersonRequest)
+    rename = Verb(lambda: r.RenamePersonRequest)
+    me = Verb(lambda: r.MeRequest)
+    set_me = Verb(lambda: r.SetMeRequest)
+    undo = Verb(lambda: r.UndoPeopleRequest)
 
 
 class Summaries(_Resource):
     """What was said in short, at four levels: exchange, topic, session and procedure. Ids are "sum7"."""
 
-    list = Verb(r.ListSummariesRequest)
-    get = Verb(r.SummaryRequest)
-    search = Verb(r.SearchSummariesRequest)
-    pending = Verb(r.PendingSummariesRequest)
-    state = Verb(r.SummaryStateRequest)
-    make = Verb(r.MakeSummariesRequest)
-    run_pending = Verb(r.RunSummariesRequest)
+    list = Verb(lambda: r.ListSummariesRequest)
+    get = Verb(lambda: r.SummaryRequest)
+    search = Verb(lambda: r.SearchSummariesRequest)
+    pending = Verb(lambda: r.PendingSummariesRequest)
+    state = Verb(lambda: r.SummaryStateRequest)
+    make = Verb(lambda: r.MakeSummariesRequest)
+    run_pending = Verb(lambda: r.RunSummariesRequest)
 
 
 class Pins(_Resource):
     """What a person pins, how important messages are, and what they were worth."""
 
-    pin = Verb(r.PinRequest)
-    unpin = Verb(r.UnpinRequest)
-    pinned = Verb(r.PinnedRequest)
-    importance = Verb(r.ImportanceRequest)
-    note_recalled = Verb(r.RecalledRequest)
-    feedback = Verb(r.FeedbackRequest)
-    withdraw_feedback = Verb(r.WithdrawFeedbackRequest)
+    pin = Verb(lambda: r.PinRequest)
+    unpin = Verb(lambda: r.UnpinRequest)
+    pinned = Verb(lambda: r.PinnedRequest)
+    importance = Verb(lambda: r.ImportanceRequest)
+    note_recalled = Verb(lambda: r.RecalledRequest)
+    feedback = Verb(lambda: r.FeedbackRequest)
+    withdraw_feedback = Verb(lambda: r.WithdrawFeedbackRequest)
 
 
 class Overview(_Resource):
     """What is there, without searching for it."""
 
-    counts = Verb(r.CountsRequest)
-    outline = Verb(r.OutlineRequest)
-    messages = Verb(r.MessagesRequest)
-    matches = Verb(r.MatchesRequest)
-    filter_choices = Verb(r.ChoicesRequest)
-    activity = Verb(r.ActivityRequest)
-    files = Verb(r.WatchedFilesRequest)
-    imported_files = Verb(r.ImportedFilesRequest)
-    imported_sessions = Verb(r.ImportedSessionsRequest)
-    unfinished_imports = Verb(r.UnfinishedImportsRequest)
-    give_up_import = Verb(r.GiveUpImportRequest)
-    folders = Verb(r.FoldersRequest)
-    start_page = Verb(r.StartPageRequest)
+    counts = Verb(lambda: r.CountsRequest)
+    outline = Verb(lambda: r.OutlineRequest)
+    messages = Verb(lambda: r.MessagesRequest)
+    matches = Verb(lambda: r.MatchesRequest)
+    filter_choices = Verb(lambda: r.ChoicesRequest)
+    activity = Verb(lambda: r.ActivityRequest)
+    files = Verb(lambda: r.WatchedFilesRequest)
+    imported_files = Verb(lambda: r.ImportedFilesRequest)
+    imported_sessions = Verb(lambda: r.ImportedSessionsRequest)
+    unfinished_imports = Verb(lambda: r.UnfinishedImportsRequest)
+    give_up_import = Verb(lambda: r.GiveUpImportRequest)
+    folders = Verb(lambda: r.FoldersRequest)
+    start_page = Verb(lambda: r.StartPageRequest)
 
 
 class Watching(_Resource):
     """The folders and files of the setting ``watch.folders``."""
 
-    add = Verb(r.AddWatchedRequest)
-    remove = Verb(r.RemoveWatchedRequest)
+    add = Verb(lambda: r.AddWatchedRequest)
+    remove = Verb(lambda: r.RemoveWatchedRequest)
 
 
 class Attachments(_Resource):
     """The files that messages carry. Ids are "m345.1"."""
 
-    list = Verb(r.ListAttachmentsRequest)
-    of_message = Verb(r.MessageAttachmentsRequest)
-    get = Verb(r.AttachmentRequest)
-    file = Verb(r.AttachmentFileRequest)
+    list = Verb(lambda: r.ListAttachmentsRequest)
+    of_message = Verb(lambda: r.MessageAttachmentsRequest)
+    get = Verb(lambda: r.AttachmentRequest)
+    file = Verb(lambda: r.AttachmentFileRequest)
 
 
 class Archive(_Resource):
     """The archive: what is old and unimportant, compressed, out of the way and still found."""
 
-    status = Verb(r.ArchiveStatusRequest)
-    list = Verb(r.ListArchivedRequest)
-    restore = Verb(r.RestoreArchivedRequest)
-    set_retention = Verb(r.SetRetentionRequest)
+    status = Verb(lambda: r.ArchiveStatusRequest)
+    list = Verb(lambda: r.ListArchivedRequest)
+    restore = Verb(lambda: r.RestoreArchivedRequest)
+    set_retention = Verb(lambda: r.SetRetentionRequest)
 
     def run(
         self,
@@ -277,8 +277,8 @@ class Archive(_Resource):
 class Index(_Resource):
     """Where the index is: in the home, or on a Qdrant server."""
 
-    status = Verb(r.IndexStatusRequest)
-    claim = Verb(r.ClaimIndexRequest)
+    status = Verb(lambda: r.IndexStatusRequest)
+    claim = Verb(lambda: r.ClaimIndexRequest)
 
     def move(self, target: str, *, progress: OnEmbedded = lambda done, pending: None) -> IndexStatus:
         """Move the index; see ``requests.MoveIndexRequest``. ``progress`` is called with the points that are copied and
@@ -289,7 +289,7 @@ class Index(_Resource):
 class Erasure(_Resource):
     """Forgetting for good: look first (``preview``), then ``forget``."""
 
-    receipts = Verb(r.ReceiptsRequest)
+    receipts = Verb(lambda: r.ReceiptsRequest)
 
     def preview(
         self,
@@ -339,7 +339,7 @@ class Erasure(_Resource):
 class Secrets(_Resource):
     """Keys, tokens, card numbers and passwords in messages: where they are, without their words."""
 
-    list = Verb(r.ListSecretsRequest)
+    list = Verb(lambda: r.ListSecretsRequest)
 
     def scan(self, *, progress: OnEmbedded = lambda done, pending: None) -> SecretScan:
         """Look for secrets in all stored messages; see ``requests.ScanSecretsRequest``. ``progress`` is called with the

@@ -9,6 +9,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from appliance.requests import Request, result_type
+from appliance.runtime.lazy import cached_property
 from appliance.types import SessionInfo
 
 if TYPE_CHECKING:
@@ -21,15 +22,17 @@ T = TypeVar("T")
 
 class Verb(Generic[P, R]):
     """A method of a client, made from its request: the request's fields are its arguments, and the request's docstring
-    is its documentation."""
+    is its documentation.
 
-    def __init__(self, kind: Callable[P, Request[R]]) -> None:
-        self._method = _method(kind, lambda client, request: client._transport.send(request))
+    The request is given by a function, and its module loaded when the verb is first used: the classes of all requests
+    take longer to make than a short verb takes.
+    """
+
+    def __init__(self, kind: Callable[[], Callable[P, Request[R]]]) -> None:
+        self._kind = kind
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._method.__module__ = owner.__module__
-        self._method.__name__ = name
-        self._method.__qualname__ = f"{owner.__name__}.{name}"
+        self._owner, self._name = owner, name
 
     @overload
     def __get__(self, client: None, owner: type) -> Self: ...
@@ -38,20 +41,43 @@ class Verb(Generic[P, R]):
     def __get__(self, client: object | None, owner: type) -> Any:
         return self._method if client is None else MethodType(self._method, client)
 
+    @cached_property
+    def _method(self) -> FunctionType:
+        method = self._make()
+        method.__module__ = self._owner.__module__
+        method.__name__ = self._name
+        method.__qualname__ = f"{self._owner.__name__}.{self._name}"
+        return method
+
+    def _make(self) -> FunctionType:
+        return _method(self._kind(), lambda client, request: client._transport.send(request))
+
 
 class SessionVerb(Verb[P, R]):
     """The same for a verb of one session, whose request names the session first."""
 
-    def __init__(self, kind: Callable[Concatenate[str, P], Request[R]]) -> None:
-        self._method = _method(kind, lambda session, request: session._transport.send(request), of_session=True)
+    def __init__(self, kind: Callable[[], Callable[Concatenate[str, P], Request[R]]]) -> None:
+        self._session_kind = kind
+
+    def _make(self) -> FunctionType:
+        send = lambda session, request: session._transport.send(request)  # noqa: E731
+        return _method(self._session_kind(), send, of_session=True)
 
 
 class OpeningVerb(Verb[P, T]):
     """The same for a verb that finds or begins a session: it returns the session's handle."""
 
-    def __init__(self, kind: Callable[P, Request[SessionInfo]], handle: Callable[[Transport, str], T]) -> None:
-        self._method = _method(
-            kind, lambda client, request: handle(client._transport, client._transport.send(request).id), returns=handle
+    def __init__(
+        self, kind: Callable[[], Callable[P, Request[SessionInfo]]], handle: Callable[[Transport, str], T]
+    ) -> None:
+        self._opening_kind, self._handle = kind, handle
+
+    def _make(self) -> FunctionType:
+        handle = self._handle
+        return _method(
+            self._opening_kind(),
+            lambda client, request: handle(client._transport, client._transport.send(request).id),
+            returns=handle,
         )
 
 

@@ -42,6 +42,29 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Threads of NumPy's algebra keep a processor busy for 50 ms after each use, in each process of the tests.
+os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+
+MEMORY_FOLDER = Path("/dev/shm")
+MEMORY_BYTES = 6_000_000_000
+"""Room that the tests need in memory, with some to spare."""
+
+
+def _temporary_root() -> str | None:
+    """Where the homes of the tests lie if the caller named no place: in memory, if there is room. The tests flush
+    thousands of small stores, which takes a disk five times as long, and what a power cut would do is not what they
+    test."""
+    try:
+        room = os.statvfs(MEMORY_FOLDER)
+    except (OSError, AttributeError):
+        return None
+    has_room = room.f_bavail * room.f_frsize > MEMORY_BYTES
+    return str(MEMORY_FOLDER) if has_room and os.access(MEMORY_FOLDER, os.W_OK) else None
+
+
+if not os.environ.get("PYTEST_DEBUG_TEMPROOT") and (root := _temporary_root()) is not None:
+    os.environ["PYTEST_DEBUG_TEMPROOT"] = root
+
 # Loading the tests makes some millions of objects that stay: looking through them again and again took a fifth of it.
 gc.disable()
 

@@ -10,46 +10,14 @@ import errno
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Annotated, Any, NoReturn, cast
 
 import typer
 from typer.core import TyperGroup
 
 from appliance import __version__
-from appliance.cli import (
-    about,
-    archive,
-    attachments,
-    backup,
-    bench,
-    core,
-    demo,
-    discover,
-    facts,
-    forget,
-    index,
-    ingest,
-    maintenance,
-    mcp,
-    models,
-    output,
-    people,
-    pins,
-    recover,
-    search,
-    secrets,
-    serve,
-    service,
-    sessions,
-    show,
-    start_page,
-    statistics,
-    summaries,
-    tags,
-    tokens,
-    tui,
-    watch,
-)
+from appliance.cli import output
 from appliance.errors import ApplianceError, OutOfMemory, StoreError
 from appliance.runtime.address_space import MEMORY_HINT
 
@@ -71,50 +39,52 @@ MACHINE_ERRNOS = {
 # typer does not export the base of its usage errors; by version, it is click's or its own.
 _USAGE: type[Any] = typer.BadParameter.__mro__[2]
 
-VERBS: dict[str, dict[str, Callable[..., None] | typer.Typer]] = {
-    "Getting started": {"demo": demo.demo},
-    "Import": {"discover": discover.discover, "ingest": ingest.ingest, "watch": watch.watch, "add": ingest.add},
+VERBS: dict[str, dict[str, str]] = {
+    "Getting started": {"demo": "demo.demo"},
+    "Import": {"discover": "discover.discover", "ingest": "ingest.ingest", "watch": "watch.watch", "add": "ingest.add"},
     "Search and read": {
-        "search": search.search,
-        "context": search.context,
-        "sessions": sessions.verbs,
-        "show": show.show,
-        "attachments": attachments.verbs,
-        "start-page": start_page.start_page,
-        "stats": statistics.stats,
-        "on-this-day": statistics.on_this_day,
-        "timeline": statistics.timeline,
-        "summaries": summaries.verbs,
-        "facts": facts.verbs,
-        "people": people.verbs,
-        "export": show.export,
+        "search": "search.search",
+        "context": "search.context",
+        "sessions": "sessions.verbs",
+        "show": "show.show",
+        "attachments": "attachments.verbs",
+        "start-page": "start_page.start_page",
+        "stats": "statistics.stats",
+        "on-this-day": "statistics.on_this_day",
+        "timeline": "statistics.timeline",
+        "summaries": "summaries.verbs",
+        "facts": "facts.verbs",
+        "people": "people.verbs",
+        "export": "show.export",
     },
     "Edit": {
-        "pin": pins.pin,
-        "unpin": pins.unpin,
-        "feedback": pins.feedback,
-        "correct": pins.correct,
-        "tag": tags.verbs,
-        "core": core.verbs,
+        "pin": "pins.pin",
+        "unpin": "pins.unpin",
+        "feedback": "pins.feedback",
+        "correct": "pins.correct",
+        "tag": "tags.verbs",
+        "core": "core.verbs",
     },
     "Maintain": {
-        "status": maintenance.status,
-        "verify": maintenance.verify,
-        "reindex": maintenance.reindex,
-        "index": index.verbs,
-        "archive": archive.verbs,
-        "backup": backup.verbs,
-        "restore": backup.restore,
-        "recover": recover.recover,
-        "forget": forget.forget,
-        "secrets": secrets.verbs,
-        "models": models.verbs,
-        "tokens": tokens.verbs,
-        "bench": bench.verbs,
+        "status": "maintenance.status",
+        "verify": "maintenance.verify",
+        "reindex": "maintenance.reindex",
+        "index": "index.verbs",
+        "archive": "archive.verbs",
+        "backup": "backup.verbs",
+        "restore": "backup.restore",
+        "recover": "recover.recover",
+        "forget": "forget.forget",
+        "secrets": "secrets.verbs",
+        "models": "models.verbs",
+        "tokens": "tokens.verbs",
+        "bench": "bench.verbs",
     },
-    "Run": {"tui": tui.tui, "serve": serve.serve, "service": service.verbs, "mcp": mcp.verbs},
-    "About": {"config": about.config, "path": about.path, "version": about.version},
+    "Run": {"tui": "tui.tui", "serve": "serve.serve", "service": "service.verbs", "mcp": "mcp.verbs"},
+    "About": {"config": "about.config", "path": "about.path", "version": "about.version"},
 }
+"""The verbs of each group, and where each lies in this package. A module is loaded when its verb is run or all are
+listed: to load all of them takes longer than most verbs do."""
 
 
 class CommandGroup(TyperGroup):
@@ -257,9 +227,10 @@ def build(only: str | None = None) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     for verbs in VERBS.values():
-        for name, verb in verbs.items():
+        for name, place in verbs.items():
             if only not in (None, name):
                 continue
+            verb = _load(place)
             if isinstance(verb, typer.Typer):
                 built.add_typer(verb, name=name)
             else:
@@ -267,8 +238,18 @@ def build(only: str | None = None) -> typer.Typer:
     return built
 
 
-app = build()
-"""The typer application, for tests and for shell completion."""
+def _load(place: str) -> Callable[..., None] | typer.Typer:
+    module, _, name = place.partition(".")
+    verb: Callable[..., None] | typer.Typer = getattr(import_module(f"appliance.cli.{module}"), name)
+    return verb
+
+
+def __getattr__(name: str) -> Any:
+    """``app``: the typer application with all verbs, for tests and for shell completion."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    built = globals()[name] = build()
+    return built
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -11,8 +11,6 @@ from appliance.errors import EmbeddingApiError
 from appliance.paths import Home
 from appliance.runtime.metrics import Metrics
 from appliance.runtime.network import loopback_uses, network_uses
-from appliance.secrets.detector import find_secrets
-from appliance.secrets.masking import mask
 from appliance.settings import JINA_PREFIX, Settings
 from appliance.store.token_account import FileTokenAccount, TokenUsage, read_usage
 
@@ -59,6 +57,9 @@ def open_api_model(name: str, settings: Settings, account: FileTokenAccount, met
 
 
 def _mask_secrets(text: str) -> str:
+    from appliance.secrets.detector import find_secrets  # with its patterns, for those who use the API
+    from appliance.secrets.masking import mask
+
     return mask(text, find_secrets(text))
 
 

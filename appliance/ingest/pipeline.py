@@ -220,13 +220,13 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
             session, is_new = _session(tx, key, batch, incoming, context, tally.format or "", source)
             imports.link_source(tx, source, session)
             user_texts = [message.text for message in incoming if message.conversational and message.role == "user"]
-            if batch.progress_by_session[key].record.has_global_ids:
+            progress = batch.progress_by_session[key]
+            if progress.record.has_global_ids:
                 incoming, left_out = take_out_shared(tx, source, session, incoming)
                 tally.duplicates += left_out
             runs = list(dedup.split_at_edits(incoming))
             for number, run in enumerate(runs, 1):
                 context.yield_to_queries()
-                progress = batch.progress_by_session[key]
                 is_end = batch.is_end and number == len(runs)
                 found = dedup.compare_with_store(tx, session, run, progress, is_new_session=is_new, is_end=is_end)
                 conversation_time.set_times(
@@ -241,11 +241,10 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
                 is_new = False
             if files := batch.files.get(key):
                 attachments.note_files(tx, session, source, files)
-            if batch.progress_by_session[key].record.title is None:
+            if progress.record.title is None:
                 sessions.set_missing_title(tx, session, user_texts, _people_title(incoming, context))
             if reported := batch.participants.pop(key, None):
-                owner = _owner(batch.progress_by_session[key].record, context)
-                format = batch.progress_by_session[key].record.format or tally.format or ""
+                owner, format = _owner(progress.record, context), progress.record.format or tally.format or ""
                 profiles.add_participants(tx, owner, format, session, reported)
         if batch.contacts:
             source = source or imports.upsert_source(tx, document.name, tally.format or "", document.size)

@@ -346,6 +346,12 @@ def __getattr__(name: str) -> object:
     return value
 
 
+def load() -> None:
+    """Load every request now, so that none of a daemon waits for its module."""
+    for module in dict.fromkeys(_MODULE_BY_NAME.values()):
+        import_module(f"{__name__}.{module}")
+
+
 @cache
 def request_named(verb: str) -> type[Request[Any]]:
     """The request of a verb, by its ``name``. Loads no more modules than it has to look into.

@@ -20,7 +20,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 import msgspec
 import uvicorn
 
-from appliance import __version__, config, paths
+from appliance import __version__, config, paths, requests
 from appliance.client import Appliance
 from appliance.engine.engine import Engine
 from appliance.engine.reader_pool import usual_readers
@@ -107,6 +107,7 @@ def serve(
         engine = _take_over(home, wait, on_wait)
         memory = stack.enter_context(Appliance.of(engine))
         engine.load()
+        requests.load()
         settings = memory.settings.server
         engine.readers.allow(usual_readers() if settings.readers is None else settings.readers)
         host, port = host or settings.host, settings.port if port is None else port

@@ -39,7 +39,7 @@ def hello_document(engine: Engine) -> Mapping[str, Any]:
 
 def answers_in_lines(request: Request[Any]) -> bool:
     """Whether a request is answered in lines, and not by one document."""
-    return request.long_running or not request.repeatable or codec.wire_types(request.name).streams
+    return request.long_running or not request.repeatable or codec.wire_types(type(request)).streams
 
 
 def carry_out_in_lines(transport: LocalTransport, request: Request[Any], lines: AnswerLines) -> Any:
@@ -48,7 +48,7 @@ def carry_out_in_lines(transport: LocalTransport, request: Request[Any], lines: 
     Raises:
         CallerGone: The caller has disconnected; a stream that was closed for that ends like one that is complete.
     """
-    if not codec.wire_types(request.name).streams:
+    if not codec.wire_types(type(request)).streams:
         lines.put({"begun": True})
         return transport.send(request, lines.report)
     stream: Any = transport.send(request)

@@ -41,10 +41,14 @@ class WireTypes:
     streams: bool
 
 
+def wire_types(kind: type[Request[Any]]) -> WireTypes:
+    """The wire types of a request."""
+    hashable: Any = kind  # mypy takes the hash of the request for that of its class
+    return _wire_types(hashable)
+
+
 @cache
-def wire_types(name: str) -> WireTypes:
-    """The wire types of the request of a name."""
-    kind = request_named(name)
+def _wire_types(kind: type[Request[Any]]) -> WireTypes:
     hints = get_type_hints(kind)
     result = result_type(kind)
     streams = get_origin(result) is Stream
@@ -74,19 +78,20 @@ def check_types(request: Request[Any]) -> None:
     Raises:
         UsageError: A field is not of its type.
     """
-    given = {field: getattr(request, field) for field in wire_types(request.name).fields}
+    kind: Any = type(request)
+    given = {field: getattr(request, field) for field in wire_types(kind).fields}
     checked = {field: plain(value) for field, value in given.items() if not isinstance(value, Iterator)}
     try:
-        convert(checked, _arguments(request.name))
+        convert(checked, _arguments(kind))
     except msgspec.ValidationError as error:
         reason, _, place = str(error).partition(" - at `$.")
         raise UsageError(f"Invalid argument {place.rstrip('`')}: {reason}.") from error
 
 
 @cache
-def _arguments(name: str) -> type[msgspec.Struct]:
+def _arguments(kind: Any) -> type[msgspec.Struct]:
     """A request's fields as one value that msgspec checks at once."""
-    return msgspec.defstruct(name, [(field, hint, None) for field, hint in wire_types(name).fields.items()])
+    return msgspec.defstruct(kind.name, [(field, hint, None) for field, hint in wire_types(kind).fields.items()])
 
 
 def encode_request(request: Request[Any]) -> bytes:
@@ -115,7 +120,7 @@ def decode_request(name: str, body: bytes) -> Request[Any]:
         raw = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (KeyError, msgspec.DecodeError) as error:
         raise UsageError(f"There is no request {name!r} of this form.") from error
-    types = wire_types(name).fields
+    types = wire_types(kind).fields
     if unknown := raw.keys() - types.keys():
         raise UsageError(f"{name} has no argument {', '.join(sorted(unknown))}.")
     given = {}

@@ -218,7 +218,7 @@ class DaemonTransport:
     # --- one request ------------------------------------------------------------------------------------
 
     def _send(self, request: Request[Any], on_progress: OnProgress | None) -> Any:
-        types = codec.wire_types(request.name)
+        types = codec.wire_types(type(request))
         path, body = f"/requests/{request.name}", codec.encode_request(request)
         if types.streams:
             return _ItemStream(self, path, body, types.result)

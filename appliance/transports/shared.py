@@ -148,7 +148,7 @@ class SharedTransport:
         from appliance.transports.daemon import prepared
 
         request = prepared(request)
-        if request.resumable and wire_types(request.name).streams:
+        if request.resumable and wire_types(type(request)).streams:
             result = self._carried(request)
             return result  # type: ignore[no-any-return]
         return self._send(request, on_progress)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,10 @@ CONTEXT_WEIGHT = 0.5
 
 # A common word is stronger evidence of similarity than a common trigram.
 WORD_WEIGHT = 2.0
+
+# Words whose hashes are kept: those of some small memories. A longer one does not come again.
+CACHED_TOKENS = 10_000
+LONGEST_CACHED_TOKEN = 40
 
 
 class HashEmbedder:
@@ -65,10 +70,11 @@ class HashEmbedder:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """(dimension,) float32, unit length, for a text of any length."""
-        vector = np.zeros(self.dimension, dtype=np.float32)
-        for feature, weight in _features(text.lower()):
-            code = zlib.crc32(feature.encode("utf-8", "replace"))
-            vector[code % self.dimension] += weight if code & 0x10000 else -weight
+        sums = [0.0] * self.dimension
+        for token in _TOKEN.findall(text.lower()):
+            for code, weight in (_known_features if len(token) <= LONGEST_CACHED_TOKEN else _features)(token):
+                sums[code % self.dimension] += weight
+        vector = np.array(sums, dtype=np.float32)
         norm = float(np.linalg.norm(vector))
         if norm == 0.0:
             # An empty text still needs a direction: cosine with a zero vector is undefined.
@@ -80,9 +86,15 @@ class HashEmbedder:
         return [len(_TOKEN.findall(text)) + SPECIAL_TOKENS for text in texts]
 
 
-def _features(text: str) -> Iterator[tuple[str, float]]:
-    for token in _TOKEN.findall(text):
-        yield token, WORD_WEIGHT
-        padded = f" {token} "
-        for start in range(len(padded) - 2):
-            yield padded[start : start + 3], 1.0
+def _features(token: str) -> list[tuple[int, float]]:
+    """The hashes of a word and of its trigrams, each with its weight, whose sign is a bit of the hash."""
+    padded = f" {token} "
+    trigrams = (padded[start : start + 3] for start in range(len(padded) - 2))
+    found = []
+    for feature, weight in ((token, WORD_WEIGHT), *((trigram, 1.0) for trigram in trigrams)):
+        code = zlib.crc32(feature.encode("utf-8", "replace"))
+        found.append((code, weight if code & 0x10000 else -weight))
+    return found
+
+
+_known_features = lru_cache(CACHED_TOKENS)(_features)

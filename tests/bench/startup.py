@@ -1,14 +1,15 @@
-"""How long a fresh process takes: help, version, and a search in a small home.
+"""How long a fresh process takes: help, version, figures, and a search in a small home.
 
     python -m tests.bench.startup [--runs 10]
 
-Wall time of ``python -m appliance …``, in turns with ``python -c pass``, which is what Python itself takes.
-``--help`` and ``version`` have a target of 0.3 s.
+Wall time and processor time of ``python -m appliance …``, in turns with ``python -c pass``, which is what Python itself
+takes. ``--help`` and ``version`` have a target of 0.3 s.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import subprocess
 import sys
 import tempfile
@@ -35,10 +36,12 @@ def run(runs: int, warm_ups: int = 1) -> measure.Document:
             "python": ["-c", "pass"],
             "help": ["-m", "appliance", "--help"],
             "version": ["-m", "appliance", "version"],
+            "stats": ["-m", "appliance", "stats", "--home", str(home)],
             "search": ["-m", "appliance", "search", "the weekend", "--home", str(home), "--json"],
             "search_lexical": ["-m", "appliance", "search", "the weekend", "--mode", "lexical", "--home", str(home)],
         }
-        works = {name: partial(_process, command) for name, command in commands.items()}
+        processor: dict[str, list[float]] = {name: [] for name in commands}
+        works = {name: partial(_process, command, processor[name]) for name, command in commands.items()}
         measure.rounds(works, warm_ups)
         taken = measure.rounds(works, runs)
     return {
@@ -50,13 +53,18 @@ def run(runs: int, warm_ups: int = 1) -> measure.Document:
         "seconds": {
             name: {"min": round(min(each), 3), "median": round(median(each), 3)} for name, each in taken.items()
         },
+        "processor_s": {name: round(median(each[warm_ups:]), 3) for name, each in processor.items()},
     }
 
 
-def _process(command: list[str]) -> None:
+def _process(command: list[str], processor: list[float]) -> None:
+    """Run a command, and note the seconds of the processor that it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         [sys.executable, *command], cwd=measure.ROOT, env=measure.environment(), stdout=subprocess.DEVNULL, check=True
     )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 def main() -> None:

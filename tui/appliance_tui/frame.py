@@ -142,7 +142,9 @@ class KeyFooter(ClickLine):
         if "enter" in active_bindings and (action := self._done_by_enter(screen)) is not None:
             keys[action.id] = ("enter", "⏎")
         names: set[str] = set()  # what the screen does itself needs no key of the app
-        for action in sorted(ACTIONS, key=lambda action: (_is_of_app(action), action.id != screen.submits)):
+        submits = screen.submits
+        offered = [action for action in ACTIONS if action.show_in_footer and action.id in keys]
+        for action in sorted(offered, key=lambda action: (_is_of_app(action), action.id != submits)):
             if action.place == "app" and action.name in names:
                 continue
             if action.id == "app.recall" and getattr(screen, "PLACE", "") not in SCREENS[1:]:
@@ -151,7 +153,7 @@ class KeyFooter(ClickLine):
                 continue
             if action.id == "app.undo" and not cast("ApplianceApp", self.app).changes.key_undoes:
                 continue
-            if action.show_in_footer and action.id in keys and screen.available(action.id):
+            if screen.available(action.id):
                 names.add(action.name)
                 key, label = keys[action.id]
                 content = Content.assemble((f" {label} ", "bold $footer-key-foreground"), f"{screen.label(action)} ")

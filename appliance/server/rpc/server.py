@@ -68,7 +68,7 @@ def router(service: Service) -> APIRouter:
         except UsageError as error:
             return _answer({"error": codec.encode_error(error)}, 400)
         if answers_in_lines(asked):
-            is_short = not (asked.long_running or codec.wire_types(name).streams)
+            is_short = not (asked.long_running or codec.wire_types(type(asked)).streams)
             lines = LineStream(threading.Event() if is_short else service.stopping)
             work = lambda: carry_out_in_lines(transport, asked, lines)  # noqa: E731
             return StreamingResponse(lines.run(long, work), media_type="application/x-ndjson")

@@ -42,20 +42,21 @@ def plan(shard: Path) -> list[Trim]:
     if not hasattr(os, "SEEK_HOLE"):
         return []
     trims = []
+    prefix = os.path.join(shard, "")
     for entry in file_entries(shard):
         length = entry.stat(follow_symlinks=False).st_size
         if (
             length >= _MIN_TRIMMED_BYTES
             and length - (content := _content_end(entry.path, length)) >= _MIN_TRIMMED_BYTES
         ):
-            trims.append(Trim(Path(entry.path).relative_to(shard).as_posix(), length, content))
+            trims.append(Trim(entry.path.removeprefix(prefix).replace(os.sep, "/"), length, content))
     return sorted(trims, key=lambda trim: trim.name)
 
 
 def cut(shard: Path, trims: Iterable[Trim]) -> None:
     """Cut the files behind their content. Their lengths must be on the disk before."""
     for trim in trims:
-        os.truncate(shard / trim.name, trim.content)
+        os.truncate(os.path.join(shard, trim.name), trim.content)
 
 
 def restore(shard: Path, lengths: Mapping[str, int]) -> list[Trim]:
@@ -63,9 +64,9 @@ def restore(shard: Path, lengths: Mapping[str, int]) -> list[Trim]:
     since, and those that are missing were replaced, by an engine that was not closed; damage is the engine's to see."""
     restored = []
     for name, length in lengths.items():
-        path = shard / name
+        path = os.path.join(shard, name)
         with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            content = path.stat().st_size
+            content = os.stat(path).st_size
             if content < length:
                 os.truncate(path, length)
                 restored.append(Trim(name, length, content))
