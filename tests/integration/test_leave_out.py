@@ -7,13 +7,13 @@ from appliance import Appliance
 
 def test_a_memory_that_says_the_same_is_left_out_with_its_copies(memory: Appliance) -> None:
     one, other = memory.sessions.create(), memory.sessions.create()
-    one.add("user", "My otter is called Lutz.")
-    other.add("user", "My otter   is called\nLutz.")
+    one.add("user", "The otter there is called Lutz.")
+    other.add("user", "The otter   there is called\nLutz.")
     other.add("user", "The otter eats fish.")
     memory.embed_pending()
-    question = "what is my otter called, and what does the otter eat?"
+    question = "what is the otter called, and what does the otter eat?"
     assert "Lutz" in memory.context(question).text
-    left = memory.context(question, leave_out=["My otter is called Lutz.  "])
+    left = memory.context(question, leave_out=["The otter there is called Lutz.  "])
     assert "Lutz" not in left.text and "eats fish" in left.text
 
 

@@ -299,10 +299,10 @@ def test_an_endpoint_that_is_down_is_said_and_the_turn_is_remembered(home: Path)
 
 def test_when_it_is_up_again_the_retried_turn_is_not_stored_twice(home: Path) -> None:
     with nobody() as url, proxy(home, url) as there, pytest.raises(openai.InternalServerError):
-        there.chat(("user", "My otter is called Lutz."))
+        there.chat(("user", "The otter there is called Lutz."))
     with model(quoting) as tiny, proxy(home, tiny.base_url) as there:
-        there.chat(("user", "My otter is called Lutz."))
-        assert there.said() == [("user", "My otter is called Lutz."), ("assistant", "I know nothing.")]
+        there.chat(("user", "The otter there is called Lutz."))
+        assert there.said() == [("user", "The otter there is called Lutz."), ("assistant", "I know nothing.")]
 
 
 def test_no_endpoint_is_configured(home: Path) -> None:
