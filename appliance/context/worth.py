@@ -11,7 +11,7 @@ from math import exp, log
 
 from appliance.types import Hit
 
-FLOOR, FLOOR_BUDGET = 0.03, 1_000
+FLOOR, FLOOR_BUDGET = 0.01, 1_000
 """The least score of a memory beside the best in a context of so many tokens. It falls with the square of the budget.
 ``tests/eval/worth.py`` measures it: no more than two in a hundred of the cited messages are lost at any budget."""
 

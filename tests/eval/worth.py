@@ -33,7 +33,7 @@ from tests.eval.runner import SETS
 
 KEPT = 0.98
 BUDGETS = (500, 1_000, 2_000, 4_000, 8_000)
-FLOORS = (0.0, 0.005, 0.01, 0.02, worth.FLOOR, 0.04, 0.05, 0.06, 0.08)
+FLOORS = (0.0, 0.005, worth.FLOOR, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08)
 EVERY = 8
 """Of the questions asked of another memory, one in so many is asked."""
 HEAD_TOKENS = 8
