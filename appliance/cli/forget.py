@@ -260,11 +260,20 @@ def _describe_coverage(report: ErasureReport) -> str:
 def _describe_absence(report: ErasureReport) -> str:
     """That no trace was found of what was looked for, which may not be everything."""
     if report.texts >= report.erased_texts:
-        return "none found"
+        return f"none found{_describe_repetition(report)}"
     if report.texts:
-        return f"none found of the {output.plural(report.texts, 'text')} looked for; not known of the others"
+        found = f"none found of the {output.plural(report.texts, 'text')} looked for; not known of the others"
+        return found + _describe_repetition(report)
     words = "no word in the full text; " if report.words else ""
     return f"{words}in files not looked for: too short to be told from other texts"
+
+
+def _describe_repetition(report: ErasureReport) -> str:
+    """That other messages say the same and were not erased."""
+    if not report.repeated:
+        return ""
+    what = "the text" if report.erased_texts == 1 else f"{report.repeated:,} of the texts"
+    return f"; {what} stays where another message says the same, such as another user's"
 
 
 def _has_server(report: ErasureReport) -> bool:

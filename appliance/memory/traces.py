@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from appliance import paths
@@ -88,7 +88,15 @@ def _find_traces(db: sqlite3.Connection, home: Home, erased: ErasedTexts) -> Era
         pieces=len(sought),
         words=len(words),
         frames=sum(frames.values()),
+        repeated=_repeated(len(erased.texts), sought, pieces, still),
     )
+
+
+def _repeated(texts: int, sought: Sequence[str], pieces: Mapping[str, Sequence[int]], still: Collection[str]) -> int:
+    """How many of the texts something that stays says from end to end."""
+    partly = {number for piece in sought if piece not in still for number in pieces[piece]}
+    wholly = {number for piece in sought if piece in still for number in pieces[piece]} - partly
+    return sum(number < texts for number in wholly)
 
 
 def _passes(pieces: Sequence[str]) -> Iterator[Sequence[str]]:

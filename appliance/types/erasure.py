@@ -92,7 +92,8 @@ class ErasureReport:
 
     It read ``files`` files with ``bytes`` bytes on the disk, and ``frames`` compressed parts of them. Of the
     ``erased_texts`` it sought ``texts``, and ``names`` of files, conversations and people, in ``pieces`` pieces; the
-    others are too short to be told apart. It asked the full text for ``words`` of their words.
+    others are too short to be told apart. It asked the full text for ``words`` of their words. ``repeated`` texts
+    stay, because another message says the same, such as another user's: that is no trace.
     """
 
     files: int = 0
@@ -110,6 +111,7 @@ class ErasureReport:
     points: int = 0
     dropped_collections: int = 0
     awaits_server: bool = False
+    repeated: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -372,7 +372,8 @@ export type ErasurePreviewAnswer = {
  *
  * It read ``files`` files with ``bytes`` bytes on the disk, and ``frames`` compressed parts of them. Of the
  * ``erased_texts`` it sought ``texts``, and ``names`` of files, conversations and people, in ``pieces`` pieces; the
- * others are too short to be told apart. It asked the full text for ``words`` of their words.
+ * others are too short to be told apart. It asked the full text for ``words`` of their words. ``repeated`` texts
+ * stay, because another message says the same, such as another user's: that is no trace.
  */
 export type ErasureReport = {
   awaits_server?: boolean;
@@ -385,6 +386,7 @@ export type ErasureReport = {
   names?: number;
   pieces?: number;
   points?: number;
+  repeated?: number;
   searched?: boolean;
   texts?: number;
   traces?: Array<string>;

@@ -19,6 +19,7 @@ from appliance.memory.erased_texts import ErasedTexts
 from appliance.store import lexical
 from appliance.types import Receipt
 from appliance_models import HashEmbedder
+from appliance_tui.erasure import receipt_text
 from tests.engines import engine_of
 from tests.homes import holding
 
@@ -267,3 +268,14 @@ def test_a_phrase_that_stays_is_no_trace_where_a_summary_quotes_it(memory: Appli
     memory.run_pending_jobs()
     assert any(phrase in summary.text for summary in memory.summaries.list(session_id=stays.id))
     assert_true(memory.erasure.forget(memory.erasure.preview(gone.id)), 1)
+
+
+def test_a_text_that_another_user_has_too_is_no_trace_but_is_told(memory: Appliance) -> None:
+    said = memory.sessions.create(user_id="ana").add("user", f"{SECRET}, said by Ana")
+    both = memory.sessions.create(user_id="ana").add("user", SECRET)
+    memory.sessions.create(user_id="kim").add("user", SECRET)
+    receipt = memory.erasure.forget(memory.erasure.preview(said.id, both.id, user_id="ana"))
+    assert receipt.proof.traces == () and (receipt.proof.erased_texts, receipt.proof.repeated) == (2, 1)
+    assert "none found; 1 of the texts stays where another message says the same" in receipt_text(receipt)
+    (last,) = memory.search(SECRET, user_id="kim")
+    assert memory.erasure.forget(memory.erasure.preview(last.message_id, user_id="kim")).proof.repeated == 0

@@ -370,7 +370,7 @@ def scored(number: int, score: float, text: str = "", own: float | None = None, 
 
 
 def test_a_memory_is_left_out_that_is_too_unlikely_for_the_budget() -> None:
-    hits = [scored(1, 0.96), scored(2, 0.3), scored(3, 0.04), scored(4, 0.008), scored(5, 0.0011)]
+    hits = [scored(1, 0.96), scored(2, 0.3), scored(3, 0.04), scored(4, 0.003), scored(5, 0.0004)]
     material = ContextMaterial(hits=hits, worth=worth.scores(hits))
     shown = {budget: ids(layers.build(plan(budget), material), "retrieved") for budget in (200, 1_000, 4_000, 16_000)}
     assert shown == {

@@ -205,10 +205,19 @@ def _searched_texts(report: ErasureReport) -> str:
 def _describe_absence(report: ErasureReport) -> str:
     """That no trace was found of what was looked for, which may not be everything."""
     if report.texts >= report.erased_texts:
-        return "none found"
+        return f"none found{_describe_repetition(report)}"
     if report.texts:
-        return f"none found of the {pluralize(report.texts, 'text')} looked for; not known of the others"
+        found = f"none found of the {pluralize(report.texts, 'text')} looked for; not known of the others"
+        return found + _describe_repetition(report)
     return "in files not looked for: the texts are too short to be told from others"
+
+
+def _describe_repetition(report: ErasureReport) -> str:
+    """That other messages say the same and were not erased."""
+    if not report.repeated:
+        return ""
+    what = "the text" if report.erased_texts == 1 else f"{report.repeated:,} of the texts"
+    return f"; {what} stays where another message says the same, such as another user's"
 
 
 def kept_file_notes(files: Sequence[str]) -> Iterator[str]:

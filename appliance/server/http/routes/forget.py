@@ -123,6 +123,7 @@ def _redact(caller: HttpCaller, receipt: Receipt) -> Receipt:
         receipt.proof,
         files=0,
         bytes=0,
+        repeated=0,  # who else says it is nothing that this caller may know
         traces=(REDACTED_FILE,) * len(receipt.proof.traces),
         yours=(REDACTED_FILE,) * len(receipt.proof.yours),
     )
