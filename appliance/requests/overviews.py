@@ -131,7 +131,9 @@ class ImportedFilesRequest(Request[list[ImportedFile]]):
     Args:
         path: Only this file, or those in it if it is a zip or a folder.
         limit: The most files.
-        user_id: Only files that gave conversations to this user, or none to anyone; by default the files of all users.
+        user_id: Only files that gave conversations to this user, or none to anyone, with what they gave to this user;
+            by default the files of all users. The times of a file that others imported too are those at which this
+            user's messages were stored.
 
     Raises:
         UsageError: The limit is invalid.
