@@ -187,6 +187,7 @@ class ImportedSessionsRequest(Request[list[ImportedSession]]):
     Args:
         path: The file, as ``ImportedFilesRequest`` names it, or a zip or a folder with such files.
         limit: The most sessions.
+        user_id: Only this user's sessions; by default those of all users.
 
     Raises:
         UsageError: The limit is invalid.
@@ -197,6 +198,7 @@ class ImportedSessionsRequest(Request[list[ImportedSession]]):
     path: str
     _: KW_ONLY
     limit: int = 200
+    user_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

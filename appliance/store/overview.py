@@ -156,15 +156,18 @@ def imported_files(
     ]
 
 
-def imported_sessions(db: sqlite3.Connection, path: str, limit: int) -> list[ImportedSession]:
-    """Return up to ``limit`` sessions of which a file, or one in a zip or a folder, has messages."""
+def imported_sessions(
+    db: sqlite3.Connection, path: str, limit: int, user_id: str | None = None
+) -> list[ImportedSession]:
+    """Return up to ``limit`` sessions of which a file, or one in a zip or a folder, has messages; with ``user_id`` only
+    this user's."""
     rows = db.execute(
         "SELECT s.id, s.title, s.user_id, count(m.id), min(m.at), max(m.at) FROM source f"
         " JOIN source_session l ON l.source_id = f.id JOIN session s ON s.id = l.session_id"
         " LEFT JOIN message m ON m.session_id = s.id AND m.source_id = f.id"
-        f" WHERE {_IN_FILE_SQL} AND {NOT_EXPIRED.replace('?', ':now')}"
+        f" WHERE {_IN_FILE_SQL} AND {NOT_EXPIRED.replace('?', ':now')} AND (:user IS NULL OR s.user_id = :user)"
         " GROUP BY s.id ORDER BY count(m.id) DESC, s.id LIMIT :limit",
-        {"path": path, "limit": limit, "now": now()},
+        {"path": path, "limit": limit, "now": now(), "user": user_id},
     )
     return [
         ImportedSession(

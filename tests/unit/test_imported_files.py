@@ -85,6 +85,8 @@ def test_what_a_file_gave_to_one_user_is_counted_without_the_others(memory: Appl
     (mine,), (theirs,) = (memory.overview.imported_files(user_id=user) for user in ("me", "lee"))
     assert (mine.sessions, mine.messages) == (alone.sessions, alone.messages) == (1, 2)
     assert (theirs.sessions, theirs.messages) == (2, 4)
+    assert [one.user_id for one in memory.overview.imported_sessions(str(path), user_id="lee")] == ["lee", "lee"]
+    assert len(memory.overview.imported_sessions(str(path))) == 4
     assert alone.first_read_at <= mine.first_read_at <= mine.read_at < theirs.first_read_at
     (together,) = memory.overview.imported_files()
     assert (together.sessions, together.messages, together.read_at > mine.read_at) == (4, 8, True)
