@@ -75,7 +75,7 @@ class OverviewService:
     def imported_sessions(self, request: r.ImportedSessionsRequest) -> list[ImportedSession]:
         """See ``ImportedSessionsRequest``."""
         check_limit(request.limit)
-        return overview.imported_sessions(self._database.read(), request.path, request.limit)
+        return overview.imported_sessions(self._database.read(), request.path, request.limit, request.user_id)
 
     def folders(self, request: r.FoldersRequest) -> list[str]:
         """See ``FoldersRequest``."""

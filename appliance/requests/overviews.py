@@ -131,7 +131,9 @@ class ImportedFilesRequest(Request[list[ImportedFile]]):
     Args:
         path: Only this file, or those in it if it is a zip or a folder.
         limit: The most files.
-        user_id: Only files that gave conversations to this user, or none to anyone; by default the files of all users.
+        user_id: Only files that gave conversations to this user, or none to anyone, with what they gave to this user;
+            by default the files of all users. The times of a file that others imported too are those at which this
+            user's messages were stored.
 
     Raises:
         UsageError: The limit is invalid.
@@ -185,6 +187,7 @@ class ImportedSessionsRequest(Request[list[ImportedSession]]):
     Args:
         path: The file, as ``ImportedFilesRequest`` names it, or a zip or a folder with such files.
         limit: The most sessions.
+        user_id: Only this user's sessions; by default those of all users.
 
     Raises:
         UsageError: The limit is invalid.
@@ -195,6 +198,7 @@ class ImportedSessionsRequest(Request[list[ImportedSession]]):
     path: str
     _: KW_ONLY
     limit: int = 200
+    user_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,20 +107,38 @@ _OF_USER_SQL = (
 )
 
 
+# What it gave to a user, or to all; by way of the sessions, because there is no index of messages by source.
+_GIVEN_SQL = (
+    "source_session l JOIN session s ON s.id = l.session_id{messages}"
+    " WHERE l.source_id = f.id AND (:user IS NULL OR s.user_id = :user)"
+)
+_GIVEN_SESSIONS_SQL = _GIVEN_SQL.format(messages="")
+_GIVEN_MESSAGES_SQL = _GIVEN_SQL.format(messages=" JOIN message m ON m.session_id = s.id AND m.source_id = f.id")
+
+
+# A file that others have imported too: the times of its source are of all of them.
+_SHARED_SQL = (
+    "EXISTS (SELECT 1 FROM source_session l JOIN session s ON s.id = l.session_id"
+    " WHERE l.source_id = f.id AND s.user_id <> :user)"
+)
+
+
 def imported_files(
     db: sqlite3.Connection, path: str | None, limit: int, user_id: str | None = None
 ) -> list[ImportedFile]:
     """Return up to ``limit`` files that were imported, the latest read first; with ``path`` only this file, or those in
-    this zip or folder, with ``user_id`` only those that gave sessions to this user, or none to anyone."""
+    this zip or folder, with ``user_id`` only those that gave sessions to this user, or none to anyone, and what they
+    gave to this user and when."""
+    first_at, last_at = (
+        f"coalesce(CASE WHEN {_SHARED_SQL} THEN (SELECT {end}(m.added_at) FROM {_GIVEN_MESSAGES_SQL}) END, f.{column})"
+        for end, column in (("min", "first_at"), ("max", "last_at"))
+    )
     rows = db.execute(
-        "SELECT f.path, f.format, f.bytes, f.first_at, f.last_at, f.complete,"
-        " (SELECT count(*) FROM source_session l WHERE l.source_id = f.id),"
-        # By way of the sessions, because there is no index of messages by source.
-        " (SELECT count(*) FROM source_session l JOIN message m ON m.session_id = l.session_id"
-        "  WHERE l.source_id = f.id AND m.source_id = f.id)"
+        f"SELECT f.path, f.format, f.bytes, {first_at}, {last_at} AS own_at, f.complete,"
+        f" (SELECT count(*) FROM {_GIVEN_SESSIONS_SQL}), (SELECT count(*) FROM {_GIVEN_MESSAGES_SQL})"
         f" FROM (SELECT * FROM source f WHERE {'1' if path is None else _IN_FILE_SQL}"
         f"  AND {'1' if user_id is None else _OF_USER_SQL}"
-        "  ORDER BY last_at DESC, id DESC LIMIT :limit) f ORDER BY f.last_at DESC, f.id DESC",
+        "  ORDER BY last_at DESC, id DESC LIMIT :limit) f ORDER BY own_at DESC, f.id DESC",
         {"path": path, "limit": limit, "user": user_id},
     )
     return [
@@ -128,25 +146,28 @@ def imported_files(
             name,
             format,
             size,
-            iso_from_microseconds(first_at),
-            iso_from_microseconds(last_at),
+            iso_from_microseconds(first),
+            iso_from_microseconds(last),
             sessions,
             messages,
             bool(complete),
         )
-        for name, format, size, first_at, last_at, complete, sessions, messages in rows
+        for name, format, size, first, last, complete, sessions, messages in rows
     ]
 
 
-def imported_sessions(db: sqlite3.Connection, path: str, limit: int) -> list[ImportedSession]:
-    """Return up to ``limit`` sessions of which a file, or one in a zip or a folder, has messages."""
+def imported_sessions(
+    db: sqlite3.Connection, path: str, limit: int, user_id: str | None = None
+) -> list[ImportedSession]:
+    """Return up to ``limit`` sessions of which a file, or one in a zip or a folder, has messages; with ``user_id`` only
+    this user's."""
     rows = db.execute(
         "SELECT s.id, s.title, s.user_id, count(m.id), min(m.at), max(m.at) FROM source f"
         " JOIN source_session l ON l.source_id = f.id JOIN session s ON s.id = l.session_id"
         " LEFT JOIN message m ON m.session_id = s.id AND m.source_id = f.id"
-        f" WHERE {_IN_FILE_SQL} AND {NOT_EXPIRED.replace('?', ':now')}"
+        f" WHERE {_IN_FILE_SQL} AND {NOT_EXPIRED.replace('?', ':now')} AND (:user IS NULL OR s.user_id = :user)"
         " GROUP BY s.id ORDER BY count(m.id) DESC, s.id LIMIT :limit",
-        {"path": path, "limit": limit, "now": now()},
+        {"path": path, "limit": limit, "now": now(), "user": user_id},
     )
     return [
         ImportedSession(

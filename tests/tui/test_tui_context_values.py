@@ -80,8 +80,17 @@ def test_items_that_dropped_out_are_named_in_their_place() -> None:
         ("a", "no room", ""), ("c", "no room", "b"), ("d", GONE_REASON, "b"),
     ]  # fmt: skip
     assert change.added == {("retrieved", "x"): "far weaker"}
-    assert change.text == "3 now left out, 1 now included"
+    assert change.text == "2 now left out, 1 no longer considered, 1 now included"
     assert not compare_contexts(context("ab", {}), context("ab", {"c": "no room"}))
+
+
+def test_what_goes_to_another_layer_neither_came_in_nor_dropped_out() -> None:
+    def context(**ids: str) -> Context:
+        layers = tuple(Layer(name, 9, tuple(ContextItem(id, id, 3, "full", {}) for id in ids[name])) for name in ids)
+        return Context(query="q", budget=100, tokens=9, encoding="", layers=layers, messages=(), text="", dropped=())
+
+    change = compare_contexts(context(retrieved="ab", recent=""), context(retrieved="b", recent="a"))
+    assert not change and not change.text
 
 
 def test_core_memory_is_shown_without_a_share(memory: Appliance) -> None:

@@ -17,12 +17,13 @@ from textual.widgets import Static
 
 from appliance import Appliance
 from appliance_tui.app import ApplianceApp
+from appliance_tui.core_blocks import block_parts
 from appliance_tui.details import DetailList
 from appliance_tui.screens.context import ContextScreen
 from appliance_tui.screens.memory import MemoryScreen
 from appliance_tui.screens.palette import PaletteScreen
 from appliance_tui.screens.picker import PickerScreen
-from appliance_tui.widgets.entries import BlockEntry
+from appliance_tui.widgets.entries import BlockEntry, block_entries
 from appliance_tui.widgets.layers import row_key
 from appliance_tui.widgets.prompt_line import PromptLine
 from appliance_tui.widgets.rows import RowList
@@ -70,6 +71,15 @@ def test_a_block_is_begun_selected_and_taken_back(memory: Appliance) -> None:
         await until(pilot, lambda: list(blocks(screen)) == ["persona"])
 
     show(memory, body)
+
+
+def test_the_characters_of_all_blocks_are_told_from_their_limits(memory: Appliance) -> None:
+    memory.core.set("persona", "Answer briefly.")
+    memory.core.set("garden", "Beans")
+    for entry in block_entries(memory.core.list()):
+        assert isinstance(entry, BlockEntry)
+        room = list(block_parts(entry.block, entry.used, entry.together, ()))[1].content.plain
+        assert "all blocks 20, with limits of 4,000 together (at most 8,000)" in room
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -88,6 +89,25 @@ async def searched(app, pilot, query: str) -> HitList:  # type: ignore[no-untype
 
 def session_of(app) -> str:  # type: ignore[no-untyped-def]
     return app.screen.info.external_id if app.screen.info else ""  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"), [("macaw", "found by meaning ·"), ("lighthouse", "found by meaning, words in 2 messages  n N ·")]
+)
+def test_a_hit_without_a_word_of_the_query_counts_no_words(filled: Path, query: str, said: str) -> None:
+    async def body() -> None:
+        async with shown(filled, size=(100, 24)) as (app, pilot):
+            memory, spec = app.memory_worker.memory(), SearchSpec(query, {})
+            (hit,) = memory.search("saw it too", limit=1)
+            assert hit.external_id == "c12"
+            hit = replace(hit, why={"legs": {"dense": {"rank": 1}}})
+            matches = {one.message_id: one for one in memory.overview.matches(query, [hit.message_id])}
+            results = SearchResults(spec, [hit], matches, total=1)
+            app.push_screen(ConversationScreen(hit.session_id, hit.message_id, results))
+            await until(pilot, lambda: said in note(app))
+            assert "words 1" not in note(app)
+
+    run(body)
 
 
 def test_enter_lands_on_the_sentence_and_brackets_go_on(filled: Path) -> None:

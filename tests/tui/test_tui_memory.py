@@ -185,6 +185,24 @@ def test_n_adds_a_sentence_or_a_value_with_its_name(memory: Appliance) -> None:
     run(memory, body)
 
 
+def test_the_fact_that_was_added_is_the_current_one(memory: Appliance) -> None:
+    memory.facts.add("I live in Berlin")
+
+    async def body(pilot: Pilot[None], screen: MemoryScreen) -> None:
+        await until(pilot, lambda: texts(screen) == ["lives in Berlin"])
+        screen._filter = "berlin"
+        await pilot.press("n")
+        screen.query_one(PromptLine).query_one(Input).value = "shoe size = 43"
+        await pilot.press("enter")
+        await until(pilot, lambda: len(texts(screen)) == 2)
+        entry = rows(screen).chosen
+        assert isinstance(entry, FactEntry) and entry.fact.value == "43"
+        await pilot.press("c")
+        assert screen.query_one(PromptLine).query_one(Input).value == "43"
+
+    run(memory, body)
+
+
 @pytest.mark.slow
 def test_slash_narrows_the_list_to_what_holds_the_words(memory: Appliance, talk: list[str]) -> None:
     async def body(pilot: Pilot[None], screen: MemoryScreen) -> None:

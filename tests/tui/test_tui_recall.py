@@ -323,3 +323,19 @@ def test_a_search_that_the_memory_refuses_is_told(filled: Path) -> None:
             assert app.query_one(Input).value == "bread"
 
     run(body)
+
+
+def test_a_refused_search_says_why_and_nothing_of_the_search_before(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            page, hits = app.screen, app.query_one(HitList)
+            page.search_filters = SearchFilters(since="yesterday")
+            page.query_one(SearchInput).value = "macaw"
+            await until(pilot, lambda: "Filters: since:yesterday" in hits._reason.plain)
+            page.search_filters = SearchFilters(since="2023-13-45")
+            await until(pilot, lambda: "2023-13-45" in str(app.query_one("#note", Static).render()))
+            page._show_summary()  # as when the completions are there
+            assert "2023-13-45" in str(app.query_one("#note", Static).render())
+            assert not hits.hits and not hits._reason.plain
+
+    run(body)

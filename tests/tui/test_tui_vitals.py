@@ -241,13 +241,24 @@ def test_charts_with_nothing_to_show_are_named_on_a_line(built: Path, home: Path
             await until(pilot, lambda: bool(app.status_text))
             await pilot.press("f6")
             await until(pilot, lambda: isinstance(app.screen, StatusScreen) and bool(app.screen._snapshots))
-            assert "no contexts yet" in said(app, "#vitals-status")
+            assert "no contexts since the start" in said(app, "#vitals-status")
             assert not app.screen.query_one("#vitals-context").display
             assert app.screen.query_one("#vitals-months").display
             app.memory_worker.memory().context("otter")
             await pilot.press("r")
             await until(pilot, lambda: app.screen.query_one("#vitals-context").display)
-            assert "no contexts yet" not in said(app, "#vitals-status")
+            assert "no contexts since the start" not in said(app, "#vitals-status")
+
+    run(body())
+
+
+def test_nothing_is_said_to_be_embedded_only_since_the_start(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, _):
+            assert app.screen._snapshots[-1][1]["counts"]["chunks"]
+            app.screen._latency_charts["embedding"].show({}, ())
+            (line,) = (text.plain for text in app.screen._collapse_idle())
+            assert "nothing embedded since the start" in line and "embedded yet" not in line
 
     run(body())
 

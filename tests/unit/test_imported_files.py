@@ -74,6 +74,24 @@ def test_files_of_one_user_are_those_that_gave_them_conversations(memory: Applia
     assert names(path=str(theirs), user_id="me") == []
 
 
+def test_what_a_file_gave_to_one_user_is_counted_without_the_others(memory: Appliance, tmp_path: Path) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_text(lines("harbour", "one", "two"))
+    memory.ingest(path)
+    (alone,) = memory.overview.imported_files(user_id="me")
+    memory.ingest(path, user_id="kim")
+    path.write_text(lines("harbour", "one", "two", "three") + lines("kitchen", "four"))
+    memory.ingest(path, user_id="lee")
+    (mine,), (theirs,) = (memory.overview.imported_files(user_id=user) for user in ("me", "lee"))
+    assert (mine.sessions, mine.messages) == (alone.sessions, alone.messages) == (1, 2)
+    assert (theirs.sessions, theirs.messages) == (2, 4)
+    assert [one.user_id for one in memory.overview.imported_sessions(str(path), user_id="lee")] == ["lee", "lee"]
+    assert len(memory.overview.imported_sessions(str(path))) == 4
+    assert alone.first_read_at <= mine.first_read_at <= mine.read_at < theirs.first_read_at
+    (together,) = memory.overview.imported_files()
+    assert (together.sessions, together.messages, together.read_at > mine.read_at) == (4, 8, True)
+
+
 @pytest.mark.parametrize("limit", [0, 1_001])
 def test_a_limit_out_of_bounds_is_refused(memory: Appliance, limit: int) -> None:
     with pytest.raises(UsageError, match="1 to 1,000"):

@@ -218,13 +218,13 @@ class ApplianceApp(ErrorHandlingApp):
         """Notify of an error of the memory that the block raises."""
         return show_errors(self.notify_error)
 
-    async def make_change(self, change: Callable[[Appliance], Change]) -> None:
+    async def make_change(self, change: Callable[[Appliance], Change]) -> Change:
         """Make a change that can be taken back, and say so.
 
         Raises:
             ApplianceError: as the memory says.
         """
-        await self.changes.make(change)
+        return await self.changes.make(change)
 
     def check_hint(self) -> None:
         """As ``list_keys.HasHint``."""

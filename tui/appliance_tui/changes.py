@@ -59,15 +59,15 @@ class Changes:
         if not task.cancelled() and isinstance(error := task.exception(), ApplianceError):
             self._app.notify_error(error_text(error))
 
-    async def make(self, change: Callable[[Appliance], Change]) -> None:
+    async def make(self, change: Callable[[Appliance], Change]) -> Change:
         """Make a change that can be taken back, and say so.
 
         Raises:
             ApplianceError: as the memory says.
         """
-        await self.in_turn(partial(self._make, change))
+        return await self.in_turn(partial(self._make, change))
 
-    async def _make(self, change: Callable[[Appliance], Change]) -> None:
+    async def _make(self, change: Callable[[Appliance], Change]) -> Change:
         made = await self._app.memory_worker.run_command(change)
         self.stack.push(made)
         self._drop_hint()  # the key is for this one now
@@ -75,6 +75,7 @@ class Changes:
         self._notice, self._notice_of = Notification(f"{made.done}{hint}", timeout=NOTICE_SECONDS, markup=False), made
         self._app._on_notify(Notify(self._notice))  # at once: the next key may change where the hint is true
         self._refresh_footer()
+        return made
 
     async def undo(self) -> None:
         """Take back the latest change, and say so."""

@@ -40,9 +40,10 @@ class ContextChange:
 
     @property
     def text(self) -> str:
-        """The change in words; "" without one."""
-        parts = [f"{len(self.removed)} now left out"] if self.removed else []
-        return ", ".join([*parts, *([f"{len(self.added)} now included"] if self.added else [])])
+        """The change in words; "" without one. What is no longer considered is not among what is left out."""
+        gone = sum(one.reason == GONE_REASON for one in self.removed)
+        counts = {"now left out": len(self.removed) - gone, GONE_REASON: gone, "now included": len(self.added)}
+        return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
 
 
 def compare_contexts(previous: Context, current: Context) -> ContextChange:
@@ -50,13 +51,15 @@ def compare_contexts(previous: Context, current: Context) -> ContextChange:
     left_out_before = {dropped.message_id: dropped.reason for dropped in previous.dropped}
     left_out = {dropped.message_id: dropped.reason for dropped in current.dropped}
     before, after = _items(previous), _items(current)
-    added = {key: left_out_before.get(key[1], "") for key in after if key not in before}
+    ids_before, ids_after = ({id for _, id in items} for items in (before, after))
+    # What is in another layer now neither came in nor dropped out.
+    added = {key: left_out_before.get(key[1], "") for key in after if key[1] not in ids_before}
     removed: list[RemovedItem] = []
     last_kept: dict[str, str] = {}
     for (layer, id), item in before.items():
         if (layer, id) in after:
             last_kept[layer] = id
-        else:
+        elif id not in ids_after:
             reason = left_out.get(id) or GONE_REASON
             removed.append(RemovedItem(layer, item, reason, last_kept.get(layer, "")))
     return ContextChange(added, removed)

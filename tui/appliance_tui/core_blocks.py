@@ -32,9 +32,11 @@ def editor_name(form: BlockRevision | CoreBlock) -> str:
     return "you" if form.changed_by == "person" else one_line(form.assistant) or "an assistant"
 
 
-def block_parts(block: CoreBlock, together: int, history: Sequence[BlockRevision]) -> Iterator[DetailPart]:
-    """A block with its limits and the texts that it had. ``together`` is how many characters all limits are."""
-    room = f"{len(block.value):,} of {block.limit:,} characters; all blocks {together:,} of {MAX_CORE_CHARACTERS:,}"
+def block_parts(block: CoreBlock, used: int, together: int, history: Sequence[BlockRevision]) -> Iterator[DetailPart]:
+    """A block with its limits and the texts that it had. ``used`` is how many characters all blocks have, ``together``
+    how many their limits are."""
+    all_blocks = f"all blocks {used:,}, with limits of {together:,} together (at most {MAX_CORE_CHARACTERS:,})"
+    room = f"{len(block.value):,} of {block.limit:,} characters; {all_blocks}"
     written = f"written by {editor_name(block)}, {local_minute(block.changed_at)}"
     rights = "only you can change it" if block.read_only else "assistants may change it"
     yield DetailPart(Content.assemble((block.label, "bold $accent"), (f"  {sanitize(block.description)}", MUTED)))

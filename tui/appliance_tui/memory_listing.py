@@ -96,8 +96,9 @@ def load_details(
             ids = list(dict.fromkeys(quote.message_id for quote in summary.quotes))[:MAX_MESSAGES_PER_READ]
             messages_by_id = {message.id: _with_name(message, app) for message in memory.overview.messages(ids)}
             return [], list(details.summary_parts(summary, title, messages_by_id))
-        case BlockEntry(block, together):
-            return [], list(block_parts(block, together, memory.core.history(block.label, user_id=block.user_id)))
+        case BlockEntry(block, used, together):
+            revisions = memory.core.history(block.label, user_id=block.user_id)
+            return [], list(block_parts(block, used, together, revisions))
         case PinEntry(message):
             return [], list(details.message_parts(_with_name(message, app), memory.pins.importance(message.id)))
     return [], []

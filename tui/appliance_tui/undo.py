@@ -26,7 +26,8 @@ MAX_CHANGES = 100
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change that was made: ``done`` says so. ``undo`` takes it back, and ``undone`` says so then.
+    """A change that was made: ``done`` says so. ``undo`` takes it back, and ``undone`` says so then. ``added`` is the
+    id of what it added, the first if there are several.
 
     ``undo`` raises UsageError, and changes nothing, where something else has changed since.
     """
@@ -34,6 +35,7 @@ class Change:
     done: str
     undone: str
     undo: Callable[[Appliance], object]
+    added: str = ""
 
 
 class UndoStack:
@@ -255,7 +257,12 @@ def add_fact(memory: Appliance, text: str, user: str | None) -> Change:
     else:
         added = memory.facts.add_undoably(text, user_id=user)
     lines = [f"{fact.id} {state_label(fact.state)}: {one_line(fact.text)}" for fact in added.facts]
-    return Change("\n".join(lines), f"No longer added: {one_line(text)}", lambda memory: memory.facts.undo(added.undo))
+    return Change(
+        "\n".join(lines),
+        f"No longer added: {one_line(text)}",
+        lambda memory: memory.facts.undo(added.undo),
+        next((fact.id for fact in added.facts), ""),
+    )
 
 
 def give_feedback(memory: Appliance, ids: Sequence[str], kind: FeedbackKind) -> Change:

@@ -19,7 +19,7 @@ from textual.widgets import Input, Static
 from appliance.errors import NotFound
 from appliance_tui.attached_files import open_attachment
 from appliance_tui.branches import choose_branch
-from appliance_tui.conversation_search import query_search, typed_search
+from appliance_tui.conversation_search import ConversationSearch, query_search, typed_search
 from appliance_tui.destinations import first_day_since
 from appliance_tui.screens.matches_screen import MatchesScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
@@ -42,6 +42,9 @@ REFRESH_INTERVAL_SECONDS = 1.0
 """Seconds between two refreshes of the conversation at least, however much changes."""
 
 GONE_NOTICE = "This conversation no longer exists."
+
+BY_MEANING = "found by meaning"
+"""Of a hit in which no word of the query stands."""
 
 FOR_A_MESSAGE = ("pin", "copy", "forget", "attachments", "feedback")
 """Actions that need a message."""
@@ -146,8 +149,8 @@ class ConversationScreen(MatchesScreen):
         matches = self._results.matches.get(hit.message_id)
         self._search_query()
         if (index := layout.index_by_id.get(hit.message_id)) is not None:
-            if self._search_in is not None:
-                self._add_matches([index], matches.words if matches is not None else ())
+            if self._search_in is not None and matches is not None and matches.words:
+                self._add_matches([index], matches.words)
             self.transcript.land(index, found_passage(hit, matches))
 
     def _read_conversation(self, memory: Appliance) -> tuple[SessionInfo, Summary | None, ConversationLayout]:
@@ -261,6 +264,22 @@ class ConversationScreen(MatchesScreen):
             hit_text = results.position_text(layout.outline.ids[mark])
             parts = [f"{hit_text}  [ ]" if results.total > 1 else "", match_text, *parts]
         self._show_note(" · ".join(filter(None, (self.selection_note(), *parts))))
+
+    def _match_text(self, search: ConversationSearch, mark: int) -> str:
+        """As ``MatchesScreen``; of the hit that is read, without a word of the query in it, what it was found by."""
+        text = super()._match_text(search, mark)
+        if search.is_typed or mark in self.hits or not self._is_by_meaning(mark):
+            return text
+        return f"{BY_MEANING}, {text}" if self.hits or self._is_searching else BY_MEANING
+
+    def _is_by_meaning(self, mark: int) -> bool:
+        """Whether a message is that of the hit that was opened last, and its meaning led to it."""
+        results, layout = self._results, self.transcript.conversation_layout
+        if results is None or layout is None:
+            return False
+        hit = results.hits[results.position]
+        rank = hit.why.get("legs", {}).get("dense", {}).get("rank")  # others have a score alone
+        return layout.index_by_id.get(hit.message_id) == mark and rank is not None
 
     def show_selection(self) -> None:
         self._show_position()

@@ -369,17 +369,17 @@ class InboxScreen(FrameScreen):
         """Choose among the conversations of the selected file, and read one."""
         if (row := self._marked_row) is None or not row.path:
             return
-        path = row.path
+        path, user = row.path, self.appliance.active_user
         with self.appliance.report_errors():
             with self.appliance.input_queue.held():
                 sessions = await self.appliance.memory_worker.run_query(
-                    lambda memory: memory.overview.imported_sessions(path, limit=MAX_LISTED_CONVERSATIONS)
+                    lambda memory: memory.overview.imported_sessions(path, limit=MAX_LISTED_CONVERSATIONS, user_id=user)
                 )
             if not sessions:
                 reason = f" {one_line(sentence(row.reason))}" if row.reason else ""
                 self.notify(f"No conversation came from this file.{reason}", timeout=4, markup=False)
                 return
-            options = [_conversation_option(session, self.appliance.active_user) for session in sessions]
+            options = [_conversation_option(session) for session in sessions]
             title = f"{len(sessions):,} from {one_line(os.path.basename(path.rstrip('/')))}"
             chosen = await self.app.push_screen_wait(PickerScreen(title, options))
             if chosen is not None:
@@ -420,12 +420,11 @@ def _load_contents(memory: Appliance, user: str) -> _InboxContents:
     )
 
 
-def _conversation_option(session: ImportedSession, user: str) -> PickerOption:
+def _conversation_option(session: ImportedSession) -> PickerOption:
     first, last = day(session.first_at), day(session.last_at)
     about = [
         pluralize(session.messages, "message") if session.messages else "all known from another file",
         first if first == last else f"{first} – {last}",
         session.session_id,
-        "" if session.user_id == user else f"user {one_line(session.user_id)}",
     ]
     return PickerOption("", one_line(session.title or session.session_id), " · ".join(filter(None, about)))

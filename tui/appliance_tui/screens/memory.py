@@ -246,11 +246,20 @@ class MemoryScreen(SelectingScreen):
 
         async def run() -> None:
             with self.appliance.report_errors():
-                await self.appliance.make_change(change)
+                made = await self.appliance.make_change(change)
                 on_done()
+                if made.added:
+                    self._show_new_fact(made.added)
             self._load()
 
         begin(self, run, "change")
+
+    def _show_new_fact(self, id: str) -> None:
+        """Select a fact when the list is loaded, whatever was listed before: the next key is for it."""
+        self._marks["facts"] = id
+        self._state = "held"
+        if self._view == "facts":
+            self._filter = ""
 
     def _decide(self, decision: FactDecision) -> None:
         """Confirm or reject the selected facts, else the current one."""

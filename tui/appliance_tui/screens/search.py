@@ -75,6 +75,7 @@ class SearchScreen(HitsScreen):
         self._answered = self._request()
         self._history = QueryHistory()
         self._is_leaving = False
+        self._failure = ""
         self._people_filters = SearchFilters()
         self._queries = SerialWorker(self, self.appliance.memory_worker)
         self.query_one(SearchInput).focus()
@@ -161,7 +162,8 @@ class SearchScreen(HitsScreen):
     def show_selection(self) -> None:
         self._show_summary()
 
-    def _show(self, results: SearchResults | None, request: SearchRequest) -> None:
+    def _show(self, results: SearchResults | None, request: SearchRequest, failure: str = "") -> None:
+        """Show what was found, or nothing: in a search without words and filters, and in one that failed."""
         hits = self.query_one(HitList)
         before = hits.results.spec if hits.results is not None else None
         if (
@@ -171,6 +173,7 @@ class SearchScreen(HitsScreen):
         ):
             hits.clear_selection()  # what is selected would not be seen any more
         hits.show(results)
+        self._failure = failure
         self._answered, self.answered_query = request, request.text
         self._show_summary()
         self._show_preview()
@@ -186,7 +189,8 @@ class SearchScreen(HitsScreen):
         results = self.query_one(HitList).results
         if results is None:
             hint = search_notes.empty_hint(self.query_one(SearchInput).completions)
-            self._show_note(filters.filter_note(self.answered_query) or hint)
+            self._show_note(self._failure or filters.filter_note(self.answered_query) or hint)
+            self.query_one(HitList).show_reason("")
             return
         order = "newest first" if self.sort == "time" and results.hits else ""
         parts = (
@@ -211,8 +215,7 @@ class SearchScreen(HitsScreen):
 
     def _show_error(self, request: SearchRequest, text: str) -> None:
         """Say why a search failed, in place of the hits of an earlier one."""
-        self._show(None, request)
-        self._show_note(text)
+        self._show(None, request, text)
 
     @on(HitList.NearEnd)
     def _load_more(self) -> None:

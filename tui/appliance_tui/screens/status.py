@@ -61,11 +61,12 @@ WORTH_SHARES = ("usefulness", "consistency")
 
 PERCENTILES = ("p50", "p95", "p99")
 LATENCY_LABELS = {
-    "search": ("Search, ms", "no searches yet"),
-    "context": ("Context, ms", "no contexts yet"),
-    "embedding": ("Embedding, ms a step", "nothing embedded yet"),
+    "search": ("Search, ms", "no searches since the start"),
+    "context": ("Context, ms", "no contexts since the start"),
+    "embedding": ("Embedding, ms a step", "nothing embedded since the start"),
 }
-"""The title of each chart of latency, and what is said in place of an empty one."""
+"""The title of each chart of latency, and what is said in place of an empty one: what the program, or the daemon, did
+before it was started is not measured."""
 
 
 class StatusScreen(FrameScreen):

@@ -60,9 +60,11 @@ class PinEntry:
 
 @dataclass(frozen=True, slots=True)
 class BlockEntry:
-    """A block of core memory; ``together`` is how many characters the limits of all blocks are."""
+    """A block of core memory; ``used`` is how many characters all blocks have, ``together`` how many their limits
+    are."""
 
     block: CoreBlock
+    used: int
     together: int
 
 
@@ -88,8 +90,8 @@ def summary_entries(summaries: Sequence[Summary], titles: Mapping[str, str]) -> 
 
 def block_entries(blocks: Sequence[CoreBlock]) -> Iterator[Entry]:
     """The blocks of core memory, in their order in contexts."""
-    together = sum(block.limit for block in blocks)
-    return (BlockEntry(block, together) for block in blocks)
+    used, together = sum(len(block.value) for block in blocks), sum(block.limit for block in blocks)
+    return (BlockEntry(block, used, together) for block in blocks)
 
 
 def searchable_text(entry: Entry) -> str:
