@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from textual import on
+from textual._time import get_time
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
@@ -87,6 +88,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
     """Returns the receipt, None if nothing was erased."""
 
     CSS_PATH = "forget.tcss"
+    AUTO_FOCUS: ClassVar[str | None] = ""  # it would be a checkbox, which a space typed too early would tick
     PLACE: ClassVar[str] = "forget"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("forget")]
 
@@ -100,6 +102,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
         self._chosen_echoes: set[str] = set()
         self._receipts_shown = False
         self._is_ready = False
+        self._drawn_at: float | None = None
         self._focus_confirmation = bool(ids)  # the request is complete: only the number is missing
 
     def compose(self) -> ComposeResult:
@@ -115,7 +118,8 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
                             line.can_focus = not self._ids  # what was selected is the request
                             yield line
                 with Horizontal(id="forget-marks"):
-                    yield CheckMark("Everything", id="forget-everything", compact=True)
+                    if not self._ids:
+                        yield CheckMark("Everything", id="forget-everything", compact=True)
                     yield CheckMark("Also what repeats it (ctrl+o)", id="forget-echoes", compact=True)
             yield Static("", id="forget-text", markup=False)
             yield RowList[ErasureRow](
@@ -140,7 +144,19 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             self.query_one("#forget-words", Input).focus()
         self._is_ready = True
         self._schedule_preview()
+        self.call_after_refresh(self._note_drawn)
         self.watch(self.app, "erasure", self._show_erasure)
+
+    def _note_drawn(self) -> None:
+        self._drawn_at = get_time()
+
+    def ignores(self, event: Key) -> bool:
+        """Whether a key was pressed before the dialog could be seen: it was meant for something else, except the one
+        that closes the dialog. Where words are named, they may be typed behind the key that opens it, as in any line.
+        """
+        if not self._ids or event.key in self.app._keymap.get("forget.close", "escape").split(","):
+            return False
+        return self._drawn_at is None or event.time < self._drawn_at
 
     @property
     def appliance(self) -> ApplianceApp:
@@ -152,7 +168,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
         return ErasureRequest(
             tuple(values.pop("ids").replace(",", " ").split()),
             **values,
-            everything=self.query_one("#forget-everything", Checkbox).value,
+            everything=any(box.value for box in self.query("#forget-everything").results(Checkbox)),
             with_echoes=self._takes_all_echoes or bool(self._chosen_echoes),
             echo_ids=() if self._takes_all_echoes else tuple(sorted(self._chosen_echoes)),
         )
@@ -184,7 +200,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
     async def _load_preview(self, request: ErasureRequest) -> None:
         if not request or (request.everything and request.is_narrowed):
             self._sample_rows.show([])
-            self._show_text("Everything can't be combined: clear the fields above." if request else NOTHING_NAMED_HINT)
+            self._show_text(self._everything_hint() if request else NOTHING_NAMED_HINT)
             return
         self._show_text("Searching…")
         await asyncio.sleep(TYPING_PAUSE_SECONDS)
@@ -196,6 +212,15 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             self._show_text(error_text(error))
         else:
             self._show(summary)
+
+    def _everything_hint(self) -> str:
+        """What to clear, and how, where everything is to be forgotten and fields narrow it."""
+        used = [FIELDS[name][0] for name in FIELDS if self.query_one(f"#forget-{name}", Input).value.strip()]
+        names = " and ".join(filter(None, (", ".join(used[:-1]), used[-1])))
+        clear = "it (^u in it)" if len(used) == 1 else "them (^u in each)"
+        return (
+            f"Everything can't be combined with {names}. Clear {clear}, or untick Everything (tab leads there, space)."
+        )
 
     def _show(self, summary: ErasureSummary) -> None:
         all_echoes = {echo.id for echo in summary.preview.echoes}
@@ -446,7 +471,11 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             self.set_focus(None)
         else:
             self.query_one("#forgetting").border_title = "Forget"
-            self.query_one("#forget-words").focus()
+            if self._ids:
+                self._focus_confirmation = True
+                self.set_focus(None)
+            else:
+                self.query_one("#forget-words").focus()
             self._schedule_preview()
         self.refresh_bindings()
 
