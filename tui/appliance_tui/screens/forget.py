@@ -424,6 +424,12 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             return "forget.save"
         return "forget.erase" if self._summary is not None and self._stage == "naming" else ""
 
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``: there is nowhere to go on from a receipt."""
+        if id == "forget.erase":
+            return self._stage == "naming" and not self._receipts_shown
+        return super().available(id)
+
     def label(self, action: Action) -> str:
         """As ``ListScreen``; with the number in its line, enter erases."""
         summary, line = self._summary, self.query_one("#forget-count", Input)
