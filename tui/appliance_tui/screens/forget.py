@@ -26,10 +26,10 @@ from appliance_tui.erasure import (
     ErasureRequest,
     ErasureSummary,
     author_note,
+    everything_hint,
     kept_file_notes,
     place_note,
     preview_erasure,
-    receipt_fields,
     receipt_text,
     save_receipt,
 )
@@ -44,12 +44,13 @@ from appliance_tui.widgets.erasure_rows import (
     erasure_rows,
     first_message,
     is_heading,
+    receipt_content,
     render_receipt,
     render_row,
     row_key,
 )
 from appliance_tui.widgets.prompt_line import QuestionLine
-from appliance_tui.widgets.rows import MUTED, RowList
+from appliance_tui.widgets.rows import RowList
 from appliance_tui.workers import MemoryChanged, SerialWorker, begin, error_text, show_errors
 
 if TYPE_CHECKING:
@@ -200,7 +201,8 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
     async def _load_preview(self, request: ErasureRequest) -> None:
         if not request or (request.everything and request.is_narrowed):
             self._sample_rows.show([])
-            self._show_text(self._everything_hint() if request else NOTHING_NAMED_HINT)
+            used = [FIELDS[name][0] for name in FIELDS if self.query_one(f"#forget-{name}", Input).value.strip()]
+            self._show_text(everything_hint(used) if request else NOTHING_NAMED_HINT)
             return
         self._show_text("Searching…")
         await asyncio.sleep(TYPING_PAUSE_SECONDS)
@@ -212,15 +214,6 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             self._show_text(error_text(error))
         else:
             self._show(summary)
-
-    def _everything_hint(self) -> str:
-        """What to clear, and how, where everything is to be forgotten and fields narrow it."""
-        used = [FIELDS[name][0] for name in FIELDS if self.query_one(f"#forget-{name}", Input).value.strip()]
-        names = " and ".join(filter(None, (", ".join(used[:-1]), used[-1])))
-        clear = "it (^u in it)" if len(used) == 1 else "them (^u in each)"
-        return (
-            f"Everything can't be combined with {names}. Clear {clear}, or untick Everything (tab leads there, space)."
-        )
 
     def _show(self, summary: ErasureSummary) -> None:
         all_echoes = {echo.id for echo in summary.preview.echoes}
@@ -374,7 +367,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
         self.workers.cancel_group(self, "preview")
         self.query_one("#forgetting").border_title = "Forgotten"
         self.query_one("#forget-text").add_class("-alone")
-        self._show_text(_receipt_content(receipt, files))
+        self._show_text(receipt_content(receipt, files))
         self.set_focus(None)
         self.refresh_bindings()
 
@@ -473,7 +466,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             begin(self, self._load_receipts, "receipts", exclusive=True)
         elif self._receipt is not None:
             self.query_one("#forgetting").border_title = "Forgotten"
-            self._show_text(_receipt_content(self._receipt, self._files))
+            self._show_text(receipt_content(self._receipt, self._files))
             self.set_focus(None)
         else:
             self.query_one("#forgetting").border_title = "Forget"
@@ -496,13 +489,5 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
     def _show_receipt(self) -> None:
         rows = cast("RowList[Receipt]", self.query_one("#forget-receipts", RowList))
         if self._receipts_shown and rows.chosen is not None:
-            self._show_text(_receipt_content(rows.chosen, ()))
+            self._show_text(receipt_content(rows.chosen, ()))
             self.refresh_bindings()
-
-
-def _receipt_content(receipt: Receipt, files: Sequence[str]) -> Content:
-    traces = receipt.proof.traces
-    return Content("\n").join(
-        Content.assemble((f"{name:<10}", MUTED), (one_line(text), "bold $error" if name == "traces" and traces else ""))
-        for name, text in receipt_fields(receipt, files)
-    )
