@@ -15,10 +15,11 @@ from textual.binding import BindingType
 from textual.events import Event as TerminalEvent
 from textual.events import Key, Paste
 from textual.reactive import var
+from textual.widget import AwaitMount
 
 from appliance.errors import ApplianceError
 from appliance.requests.typed_filters import SearchFilters
-from appliance_tui.actions import ActionProvider, bindings
+from appliance_tui.actions import SCREENS, ActionProvider, bindings
 from appliance_tui.author_colours import author_key, name_keys, person_names, title_with_names
 from appliance_tui.changes import Changes
 from appliance_tui.editor import remove_leftovers
@@ -120,6 +121,8 @@ class ApplianceApp(ErrorHandlingApp):
         self.import_queue = ImportQueue(self)
         self.changes = Changes(self)
         self.input_queue = InputQueue(self, self._forward_input)
+        self.mode_before = SCREENS[0]
+        """The screen of the bar before the present one."""
         self.unsaved_blocks: dict[tuple[str, str], Path] = {}
         """What was written to blocks of core memory and could not be stored, in files, by user and label."""
         self.knows_editor = False  # the first press of its key only says what it opens, and how to come back
@@ -295,6 +298,12 @@ class ApplianceApp(ErrorHandlingApp):
         from appliance_tui.widgets.first_run import watch_found
 
         begin(self, partial(watch_found, self), "discover", exclusive=True)
+
+    def switch_mode(self, mode: str) -> AwaitMount:
+        """As App.switch_mode; escape may lead back from the other screen."""
+        if mode != self.current_mode and self.current_mode in SCREENS:
+            self.mode_before = self.current_mode
+        return super().switch_mode(mode)
 
     def action_go(self, name: str) -> None:
         """Switch to a screen; each keeps its state. On the screen itself, close what is open above it."""

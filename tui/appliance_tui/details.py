@@ -48,17 +48,17 @@ class DetailList(OptionRows):
         self.parts: Sequence[DetailPart] = ()
 
     def show(self, parts: Sequence[DetailPart]) -> None:
-        """Show other parts. The highlight stays if they lead to the same places, else moves to the first link."""
+        """Show other parts. Highlight and position stay if they lead to the same places, else both begin anew."""
         same = [part.target for part in parts] == [part.target for part in self.parts]
-        previous = self.highlighted if same else None
+        previous, top = (self.highlighted, self.scroll_y) if same else (None, 0.0)
         self.parts = parts
         with self.app.batch_update():
             self.clear_options()
             self.add_options(Option(part.content, disabled=not part.target) for part in parts)
             first = next((index for index, part in enumerate(parts) if part.target), None)
             self.highlighted = first if previous is None else previous
-            if previous is None:
-                self.scroll_home(animate=False)
+            # Else it scrolls to what is highlighted.
+            self.scroll_to(y=top, animate=False, force=True)
 
     @property
     def highlighted_part(self) -> DetailPart | None:

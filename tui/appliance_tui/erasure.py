@@ -287,3 +287,10 @@ def save_receipt(typed: str, text: str) -> Path:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"{path} can't be written: {reason}.", hint="Type another path.") from None
     return path
+
+
+def everything_hint(used: Sequence[str]) -> str:
+    """What to clear, and how, where everything is to be forgotten and the fields ``used`` narrow it."""
+    names = " and ".join(filter(None, (", ".join(used[:-1]), used[-1])))
+    clear = "it (^u in it)" if len(used) == 1 else "them (^u in each)"
+    return f"Everything can't be combined with {names}. Clear {clear}, or untick Everything (tab leads there, space)."

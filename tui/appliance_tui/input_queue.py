@@ -57,6 +57,14 @@ class WaitingScreen(Protocol):
         """Say that a key waits: it has done so for ``LONG_WAIT_SECONDS``."""
 
 
+@runtime_checkable
+class IgnoringScreen(Protocol):
+    """A screen that some keys do nothing on."""
+
+    def ignores(self, event: Key) -> bool:
+        """Whether a key does nothing."""
+
+
 class InputQueue:
     """Forwards keys and pastes in order.
 
@@ -136,9 +144,15 @@ class InputQueue:
             if self._must_wait(self._waiting[0]):
                 return
             self._end_wait()
-            await self._forward(self._waiting.popleft())
+            event = self._waiting.popleft()
+            if not self._is_ignored(event):
+                await self._forward(event)
         # Else something besides a key has moved the focus or opened a screen, which may still be mounting.
         self._send_marker(1)
+
+    def _is_ignored(self, event: Event) -> bool:
+        screen = self._app.screen
+        return isinstance(event, Key) and isinstance(screen, IgnoringScreen) and screen.ignores(event)
 
     def _must_wait(self, event: Event) -> bool:
         screen = self._app.screen

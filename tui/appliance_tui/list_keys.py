@@ -48,6 +48,12 @@ class Navigable(Protocol):
         """Select the first or the last item."""
 
 
+def is_laid_out(options: OptionList) -> bool:
+    """Whether the lines of a list of options are known. Textual moves by pages in them and fails where there are none:
+    in a list without options, or one that has no place on the screen yet."""
+    return (options.highlighted or 0) in options._index_to_line and bool(options._lines)
+
+
 class OptionRows(OptionList, inherit_bindings=False):
     """An ``OptionList`` that moves as every list does: it stops at its ends, and a click selects an option, which only
     another click on it opens."""
@@ -67,7 +73,8 @@ class OptionRows(OptionList, inherit_bindings=False):
 
     def action_page(self, by: int) -> None:
         """As ``Navigable``."""
-        self._move_page(1 if by > 0 else -1)
+        if is_laid_out(self):
+            self._move_page(1 if by > 0 else -1)
 
     def action_end(self, last: bool) -> None:
         """As ``Navigable``."""

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from textual import on
+from textual._time import get_time
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
@@ -25,10 +26,10 @@ from appliance_tui.erasure import (
     ErasureRequest,
     ErasureSummary,
     author_note,
+    everything_hint,
     kept_file_notes,
     place_note,
     preview_erasure,
-    receipt_fields,
     receipt_text,
     save_receipt,
 )
@@ -43,12 +44,13 @@ from appliance_tui.widgets.erasure_rows import (
     erasure_rows,
     first_message,
     is_heading,
+    receipt_content,
     render_receipt,
     render_row,
     row_key,
 )
 from appliance_tui.widgets.prompt_line import QuestionLine
-from appliance_tui.widgets.rows import MUTED, RowList
+from appliance_tui.widgets.rows import RowList
 from appliance_tui.workers import MemoryChanged, SerialWorker, begin, error_text, show_errors
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
     """Returns the receipt, None if nothing was erased."""
 
     CSS_PATH = "forget.tcss"
+    AUTO_FOCUS: ClassVar[str | None] = ""  # it would be a checkbox, which a space typed too early would tick
     PLACE: ClassVar[str] = "forget"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("forget")]
 
@@ -100,6 +103,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
         self._chosen_echoes: set[str] = set()
         self._receipts_shown = False
         self._is_ready = False
+        self._drawn_at: float | None = None
         self._focus_confirmation = bool(ids)  # the request is complete: only the number is missing
 
     def compose(self) -> ComposeResult:
@@ -115,7 +119,8 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
                             line.can_focus = not self._ids  # what was selected is the request
                             yield line
                 with Horizontal(id="forget-marks"):
-                    yield CheckMark("Everything", id="forget-everything", compact=True)
+                    if not self._ids:
+                        yield CheckMark("Everything", id="forget-everything", compact=True)
                     yield CheckMark("Also what repeats it (ctrl+o)", id="forget-echoes", compact=True)
             yield Static("", id="forget-text", markup=False)
             yield RowList[ErasureRow](
@@ -140,7 +145,19 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             self.query_one("#forget-words", Input).focus()
         self._is_ready = True
         self._schedule_preview()
+        self.call_after_refresh(self._note_drawn)
         self.watch(self.app, "erasure", self._show_erasure)
+
+    def _note_drawn(self) -> None:
+        self._drawn_at = get_time()
+
+    def ignores(self, event: Key) -> bool:
+        """Whether a key was pressed before the dialog could be seen: it was meant for something else, except the one
+        that closes the dialog. Where words are named, they may be typed behind the key that opens it, as in any line.
+        """
+        if not self._ids or event.key in self.app._keymap.get("forget.close", "escape").split(","):
+            return False
+        return self._drawn_at is None or event.time < self._drawn_at
 
     @property
     def appliance(self) -> ApplianceApp:
@@ -152,7 +169,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
         return ErasureRequest(
             tuple(values.pop("ids").replace(",", " ").split()),
             **values,
-            everything=self.query_one("#forget-everything", Checkbox).value,
+            everything=any(box.value for box in self.query("#forget-everything").results(Checkbox)),
             with_echoes=self._takes_all_echoes or bool(self._chosen_echoes),
             echo_ids=() if self._takes_all_echoes else tuple(sorted(self._chosen_echoes)),
         )
@@ -184,7 +201,8 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
     async def _load_preview(self, request: ErasureRequest) -> None:
         if not request or (request.everything and request.is_narrowed):
             self._sample_rows.show([])
-            self._show_text("Everything can't be combined: clear the fields above." if request else NOTHING_NAMED_HINT)
+            used = [FIELDS[name][0] for name in FIELDS if self.query_one(f"#forget-{name}", Input).value.strip()]
+            self._show_text(everything_hint(used) if request else NOTHING_NAMED_HINT)
             return
         self._show_text("Searching…")
         await asyncio.sleep(TYPING_PAUSE_SECONDS)
@@ -349,7 +367,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
         self.workers.cancel_group(self, "preview")
         self.query_one("#forgetting").border_title = "Forgotten"
         self.query_one("#forget-text").add_class("-alone")
-        self._show_text(_receipt_content(receipt, files))
+        self._show_text(receipt_content(receipt, files))
         self.set_focus(None)
         self.refresh_bindings()
 
@@ -399,6 +417,12 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             return "forget.save"
         return "forget.erase" if self._summary is not None and self._stage == "naming" else ""
 
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``: there is nowhere to go on from a receipt."""
+        if id == "forget.erase":
+            return self._stage == "naming" and not self._receipts_shown
+        return super().available(id)
+
     def label(self, action: Action) -> str:
         """As ``ListScreen``; with the number in its line, enter erases."""
         summary, line = self._summary, self.query_one("#forget-count", Input)
@@ -442,11 +466,15 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             begin(self, self._load_receipts, "receipts", exclusive=True)
         elif self._receipt is not None:
             self.query_one("#forgetting").border_title = "Forgotten"
-            self._show_text(_receipt_content(self._receipt, self._files))
+            self._show_text(receipt_content(self._receipt, self._files))
             self.set_focus(None)
         else:
             self.query_one("#forgetting").border_title = "Forget"
-            self.query_one("#forget-words").focus()
+            if self._ids:
+                self._focus_confirmation = True
+                self.set_focus(None)
+            else:
+                self.query_one("#forget-words").focus()
             self._schedule_preview()
         self.refresh_bindings()
 
@@ -461,13 +489,5 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
     def _show_receipt(self) -> None:
         rows = cast("RowList[Receipt]", self.query_one("#forget-receipts", RowList))
         if self._receipts_shown and rows.chosen is not None:
-            self._show_text(_receipt_content(rows.chosen, ()))
+            self._show_text(receipt_content(rows.chosen, ()))
             self.refresh_bindings()
-
-
-def _receipt_content(receipt: Receipt, files: Sequence[str]) -> Content:
-    traces = receipt.proof.traces
-    return Content("\n").join(
-        Content.assemble((f"{name:<10}", MUTED), (one_line(text), "bold $error" if name == "traces" and traces else ""))
-        for name, text in receipt_fields(receipt, files)
-    )

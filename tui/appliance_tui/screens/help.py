@@ -18,10 +18,18 @@ from appliance_tui.actions import ACTIONS, PLACES, Action, bindings, display_key
 from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
 
-NAME_COLUMN, TEXT_COLUMN = 15, 31
-"""Where the name and the sentence of an action begin."""
+GAP = 2
+"""Columns between keys, name and sentence of an action, at least."""
+
+KEYS_WIDTH = 11
+"""Columns of the keys. Where the settings have more keys than fit, the rest of their line begins further right."""
+
+NAME_WIDTH = max(len(action.name) for action in ACTIONS)
 
 MIN_TEXT_COLUMNS = 20
+"""Columns of a sentence at least; where there are fewer, it stands below keys and name."""
+
+INDENT = 4
 
 MAX_COLUMNS, FRAME_COLUMNS = 110, 8
 """The width of the dialog at most, and what its frame and the scrollbar take of it, as in its style sheet."""
@@ -43,6 +51,7 @@ class HelpScreen(ListScreen[None], ModalScreen[None]):
         with Vertical(id="help"):
             yield Input(placeholder="Type to filter, esc closes", compact=True)
             with VerticalScroll(id="help-text", can_focus=False):
+                yield Static("No key matches what is typed. ^u clears it.", id="help-nothing")
                 for place, name in PLACES.items():
                     yield Static(name, classes="help-place", id=f"help-{place}")
                     yield Static("", classes="help-keys", id=f"help-keys-{place}")
@@ -69,16 +78,19 @@ class HelpScreen(ListScreen[None], ModalScreen[None]):
 
     def _show(self, typed: str) -> None:
         words = typed.casefold().split()
+        found_any = False
         for place, name in PLACES.items():
             found = [
                 action
                 for action in ACTIONS
                 if action.place == place and all(word in self._searched(action, name) for word in words)
             ]
+            found_any |= bool(found)
             self.query_one(f"#help-{place}").display = bool(found)
             keys = self.query_one(f"#help-keys-{place}", Static)
             keys.display = bool(found)
             keys.update(Content("\n").join(map(self._line, found)))
+        self.query_one("#help-nothing").display = not found_any
 
     def _keys(self, action: Action) -> str:
         return display_keys(action, self.app._keymap)
@@ -87,10 +99,11 @@ class HelpScreen(ListScreen[None], ModalScreen[None]):
         return f"{self._keys(action)} {action.name} {action.help} {place}".casefold()
 
     def _line(self, action: Action) -> Content:
-        columns = min(MAX_COLUMNS, self.app.size.width * 9 // 10) - FRAME_COLUMNS - TEXT_COLUMN
-        text = wrap(action.help, max(MIN_TEXT_COLUMNS, columns))
-        return Content.assemble(
-            (f"{self._keys(action):<{NAME_COLUMN}}", "bold $text-accent"),
-            (f"{action.name:<{TEXT_COLUMN - NAME_COLUMN}}", "bold"),
-            ("\n" + " " * TEXT_COLUMN).join(text),
-        )
+        room = min(MAX_COLUMNS, self.app.size.width * 9 // 10) - FRAME_COLUMNS
+        keys = f"{self._keys(action):<{KEYS_WIDTH}}" + " " * GAP
+        column = len(keys) + NAME_WIDTH + GAP
+        name, lines = f"{action.name:<{NAME_WIDTH + GAP}}", wrap(action.help, max(1, room - column))
+        if room - column < MIN_TEXT_COLUMNS:
+            column = INDENT
+            name, lines = action.name, ["", *wrap(action.help, max(1, room - column))]
+        return Content.assemble((keys, "bold $text-accent"), (name, "bold"), ("\n" + " " * column).join(lines))

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
 
 from appliance_tui.actions import Action, bindings
 from appliance_tui.frame import KeyFooter
-from appliance_tui.list_keys import everywhere_bindings
+from appliance_tui.list_keys import everywhere_bindings, is_laid_out
 
 
 class PaletteScreen(CommandPalette):
@@ -37,3 +37,8 @@ class PaletteScreen(CommandPalette):
 
     def action_step(self, by: int) -> None:
         self._action_cursor_down() if by > 0 else self._action_command_list("cursor_up")
+
+    def _action_command_list(self, action: str) -> None:
+        # Its keys may come before the list is drawn, or while nothing is in it.
+        if not action.startswith("page") or is_laid_out(self.query_one(CommandList)):
+            super()._action_command_list(action)

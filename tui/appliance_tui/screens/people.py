@@ -293,18 +293,20 @@ class PeopleScreen(SelectingScreen):
         self._with_contacts = not self._with_contacts
         self._show()
 
-    def available(self, id: str) -> bool:
-        """As ``ListScreen``: what clears the filter needs one."""
-        return bool(self._filter) if id == "people.clear" else super().available(id)
-
     def _drop_filter(self) -> None:
         self._filter = ""
         self.query_one(PromptLine).drop_draft("filter")
 
-    def action_clear(self) -> None:
-        self._drop_filter()
-        self._show()
-        self.refresh_bindings()
+    def action_back(self) -> None:
+        """Clear the filter; without one, go from the details to the list, and from there to the screen before."""
+        if self._filter:
+            self._drop_filter()
+            self._show()
+            self.refresh_bindings()
+        elif self.focused is not None and self.focused is not self._rows:
+            self._rows.focus()
+        else:
+            self.appliance.action_go(self.appliance.mode_before)
 
     def action_filter(self) -> None:
         self.query_one(PromptLine).ask("filter", "Filter", self._filter, "a name, an address or a source")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 from appliance.types import Message
+from appliance_tui.erasure import receipt_fields
 from appliance_tui.widgets.display_text import minute, one_line, pluralize
 from appliance_tui.widgets.rows import MUTED
 
@@ -128,4 +129,13 @@ def render_receipt(receipt: Receipt, width: int) -> Content:
         (f"{pluralize(receipt.messages, 'message'):<16}", "bold"),
         (f"  {receipt.state}, {found}", "bold $text-error" if traces else MUTED),
         f", {pluralize(receipt.sessions, 'whole conversation')}" if receipt.sessions else "",
+    )
+
+
+def receipt_content(receipt: Receipt, files: Sequence[str]) -> Content:
+    """A receipt with the files that still hold what was erased; traces of it stand out."""
+    traces = receipt.proof.traces
+    return Content("\n").join(
+        Content.assemble((f"{name:<10}", MUTED), (one_line(text), "bold $error" if name == "traces" and traces else ""))
+        for name, text in receipt_fields(receipt, files)
     )
