@@ -255,7 +255,7 @@ def test_mcp_start_in_short() -> None:
 @pytest.mark.slow
 def test_startup_in_short() -> None:
     found = startup.run(1, warm_ups=0)
-    assert set(found["seconds"]) == {"python", "help", "version", "search", "search_lexical"}
+    assert set(found["seconds"]) == {"python", "help", "version", "stats", "search", "search_lexical"}
 
 
 def test_without_real_chats_the_texts_are_made_of_the_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_every_screen_shows_what_the_daemon_has(home: Path) -> None:
             await pilot.press("escape", "d")
             await sees("This erases 1 message")
             await pilot.press("escape", "w")
-            await sees("what orders the hits")
+            await sees("by which the hits are ordered")
             await pilot.press("escape", "f2")
             await sees("Kitchen", "2 conversations")
             await pilot.press("f3")
