@@ -338,10 +338,16 @@ def try_out(folder: Path) -> None:
 def back_up(previous: Path) -> None:
     """Back the person's memory up with the version that has written it, beside it. A home that is not there needs
     none."""
-    home = subprocess.run(
+    asked = subprocess.run(
         [python_of(previous), "-I", "-c", "from appliance import paths; print(paths.find_home(None).root)"],
-        capture_output=True, text=True, check=True, env=_environment(),
-    ).stdout.strip()  # fmt: skip
+        capture_output=True, text=True, env=_environment(),
+    )  # fmt: skip
+    if asked.returncode != 0:
+        raise KitError(
+            f"The version before can't say where the memory is, so it can't be backed up:\n{asked.stderr.strip()}\n"
+            "Back it up by other means, then install with --no-backup."
+        )
+    home = asked.stdout.strip()
     if not (Path(home) / "recall.db").exists():
         return
     target = Path(f"{home}-backups")
@@ -448,7 +454,7 @@ def main(arguments: Sequence[str] | None = None, kit_path: Path | None = None) -
         print(f"error: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"error: {error.filename or prefix}: {error.strerror}", file=sys.stderr)
+        print(f"error: {error.filename or kit.path}: {error.strerror}", file=sys.stderr)
         return 1
     return 0
 
