@@ -11,7 +11,7 @@ from typing import Protocol
 
 from appliance import config
 from appliance.errors import ApplianceError
-from appliance.paths import Home
+from appliance.paths import Home, write_file_atomically
 from appliance.runtime import child_process
 from appliance.runtime.network import network_uses
 
@@ -137,7 +137,7 @@ def write_files(files: Mapping[Path, str]) -> None:
     try:
         for path, content in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content, encoding="utf-8")
+            write_file_atomically(path, content.encode())
     except OSError as error:
         raise ServiceError(f"{error.filename}: {error.strerror}.") from error
 
