@@ -148,7 +148,7 @@ if TYPE_CHECKING:
         Window,
     )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _LAZY_EXPORTS = {
     name: module
