@@ -10,6 +10,7 @@ Importing it loads neither numpy nor a runtime: each name imports its module whe
 from __future__ import annotations
 
 from importlib import import_module
+from os import environ as _environ
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
     )
     from appliance_models.spans import SpannedText
     from appliance_models.token_vectors import EmbeddedQuery, TokenEmbedder
+
+# onnxruntime sends what it runs, with an id of the machine that it keeps in ~/.cache, to its maker ten seconds after it
+# was loaded, unless this is set before. Its own disable_telemetry_events() comes too late.
+_environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 _NAMES_BY_MODULE = {
     "crossencoder": ("CrossEncoder",),
