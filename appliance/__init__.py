@@ -13,6 +13,7 @@ Importing this package loads nothing heavy; the names below are loaded when they
 from __future__ import annotations
 
 from importlib import import_module
+from os import environ as _environ
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -149,6 +150,9 @@ if TYPE_CHECKING:
     )
 
 __version__ = "0.2.0"
+
+if _guard := _environ.get("MEMORY_APPLIANCE_SOCKET_GUARD"):  # before anything else of this package is loaded
+    import_module(f"{__name__}.runtime.socket_guard").install(_guard)
 
 _LAZY_EXPORTS = {
     name: module
