@@ -68,6 +68,7 @@ VERBS: dict[str, dict[str, str]] = {
     "Maintain": {
         "status": "maintenance.status",
         "verify": "maintenance.verify",
+        "doctor": "doctor.doctor",
         "reindex": "maintenance.reindex",
         "index": "index.verbs",
         "archive": "archive.verbs",

@@ -354,10 +354,10 @@ def _dimension(name: str, home: Home) -> int:
 
 
 def _base_name(name: str) -> str:
-    """The pack of a model, without the late chunking and the number of dimensions that its name may end in."""
-    from appliance_models import split_late, split_name
+    """The pack of a model, whatever its name ends in or begins with."""
+    from appliance_models import pack_name
 
-    return split_late(split_name(name)[0])[0]
+    return pack_name(name)
 
 
 def _packs(home: Home) -> list[ModelInfo]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         list_models,
         load,
         load_reranker,
+        pack_name,
         split_late,
         split_name,
     )
@@ -59,6 +60,7 @@ _NAMES_BY_MODULE = {
         "list_models",
         "load",
         "load_reranker",
+        "pack_name",
         "split_late",
         "split_name",
     ),
@@ -71,8 +73,8 @@ __all__ = [
     "DEFAULT_MODEL", "CrossEncoder", "EmbeddedQuery", "Embedder", "HashEmbedder", "ImportOptions", "ImportReport",
     "Lexicon", "Manifest", "ModelCorrupt", "ModelError", "ModelInfo", "ModelMissing", "OnnxEmbedder", "PackFileReport",
     "ShortenedEmbedder", "SpannedText", "TextTooLong", "TokenCounter", "TokenEmbedder", "UnknownModel",
-    "encoding_for", "import_pack", "list_models", "load", "load_lexicon", "load_reranker", "read_manifest",
-    "split_late", "split_name", "verify_pack",
+    "encoding_for", "import_pack", "list_models", "load", "load_lexicon", "load_reranker", "pack_name",
+    "read_manifest", "split_late", "split_name", "verify_pack",
 ]  # fmt: skip
 
 

@@ -140,6 +140,12 @@ def split_late(name: str) -> tuple[str, bool]:
     return name.removesuffix(LATE_SUFFIX), name.endswith(LATE_SUFFIX)
 
 
+def pack_name(name: str) -> str:
+    """The pack of a model: its name without late chunking and the number of dimensions, in which it may end, and
+    without who runs it: "bge-m3" of "fastembed:bge-m3+late/256"."""
+    return split_late(split_name(name)[0])[0].removeprefix(FASTEMBED_PREFIX)
+
+
 def load(name: str = DEFAULT_MODEL, extra_folders: Sequence[Path] = (), threads: int | None = None) -> Embedder:
     """The embedder called `name`, from the shipped packs or those in `extra_folders`.
 
