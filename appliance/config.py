@@ -44,7 +44,7 @@ def load_with_origins(home: Home, environment: Mapping[str, str] | None = None) 
     for origin, layer in ((str(home.config), _from_file(home)), ("environment", _from_environment(environment))):
         _validate(layer, origin, strict=origin != "environment")
         for name in flatten(layer):
-            origins[name] = origin if origin != "environment" else _environment_variable(name)
+            origins[name] = origin if origin != "environment" else environment_variable(name)
         _merge(values, layer)
     return _validate(values, "settings", strict=False), origins
 
@@ -160,7 +160,7 @@ def _from_file(home: Home) -> dict[str, Any]:
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     defaults = flatten(msgspec.to_builtins(Settings()))
-    known = {_environment_variable(name): name for name in defaults}
+    known = {environment_variable(name): name for name in defaults}
     tree: dict[str, Any] = {}
     for variable, value in environment.items():
         if not variable.startswith(ENVIRONMENT_PREFIX) or variable in NOT_SETTINGS:
@@ -174,7 +174,8 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     return tree
 
 
-def _environment_variable(name: str) -> str:
+def environment_variable(name: str) -> str:
+    """The variable that sets a setting: APPLIANCE_MODEL_NAME for "model.name"."""
     return ENVIRONMENT_PREFIX + name.replace(".", "_").upper()
 
 

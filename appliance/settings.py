@@ -136,6 +136,7 @@ class AttachmentSettings(Section, frozen=True):
 
 class SearchSettings(Section, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=1000)] = 10
+    """Hits of a search that names no number."""
     profile: str = "evidence"
     """The weights of the ranking: evidence, balanced, items, or one of your own."""
     without: tuple[str, ...] = ()
@@ -155,6 +156,7 @@ class RerankSettings(Section, frozen=True):
 
 class ContextSettings(Section, frozen=True):
     budget: Annotated[int, Meta(ge=64)] = 8000
+    """Most tokens of a context that names no budget."""
     encoding: str = "o200k_base"
     """The encoding that tokens are counted in, or the name of the assistant's model."""
     preset: Literal["assistant", "support", "tutor", "code"] = "assistant"
@@ -186,6 +188,8 @@ class WorkingSettings(Section, frozen=True):
     """The working memory of a session that sets none of its own."""
 
     strategy: Literal["summary_buffer", "buffer_window"] = "summary_buffer"
+    """summary_buffer keeps the latest turns and a running summary of those before them, buffer_window the latest turns
+    alone."""
     budget: Annotated[int, Meta(ge=64)] = 2000
     """Tokens of summary and latest turns together (summary_buffer)."""
     threshold: Share = 0.8
@@ -232,7 +236,9 @@ class LlmSettings(Section, frozen=True):
     base_url: str = ""
     """An OpenAI-compatible endpoint of a local model ("http://127.0.0.1:11434/v1"); empty for none."""
     model: str = ""
+    """The name that the endpoint has for the model ("qwen3:8b")."""
     api_key: str = ""
+    """The endpoint's key, if it wants one; better in APPLIANCE_LLM_API_KEY than in a file."""
     timeout: Annotated[float, Meta(gt=0.0, le=3600.0)] = 60.0
     """Seconds that a complete answer may take."""
 
@@ -241,13 +247,17 @@ class JinaSettings(Section, frozen=True):
     """The Jina API, asked only if ``model.name`` begins with "jina:" or a reindex has moved the memory to it."""
 
     url: str = "https://api.jina.ai/v1"
+    """The address of the API. Messages and queries are sent there."""
     requests_a_minute: Annotated[int, Meta(ge=0)] = 100
+    """Most requests a minute, by default the limit of a free account; 0 sets none. Queries go beside the limits."""
     tokens_a_minute: Annotated[int, Meta(ge=0)] = 100_000
+    """Most tokens a minute, by default the limit of a free account; 0 sets none."""
     concurrency: Annotated[int, Meta(ge=1, le=16)] = 1
-    """The limits of your account: those of a free one by default, 0 a minute for none. Queries go beside them."""
+    """Most requests at once, by default the limit of a free account."""
     timeout: Annotated[float, Meta(gt=0.0, le=3600.0)] = 60.0
+    """Seconds that a request of several texts may take."""
     query_timeout: Annotated[float, Meta(gt=0.0, le=60.0)] = 0.7
-    """Seconds for a request of several texts, and for a query, without whose vector a search finds by words."""
+    """Seconds that the vector of a query may take; without it, a search finds by words."""
     token_cap: Annotated[int, Meta(ge=0)] = 0
     """The most tokens that this memory sends in its life; 0 sets no limit."""
     price_per_million: Annotated[float, Meta(ge=0.0)] = 0.0
@@ -349,7 +359,9 @@ class ProfileSettings(Section, frozen=True):
     """Your own scoring profile: the weights of a built-in profile, some of them replaced."""
 
     like: str = "evidence"
+    """The built-in profile whose weights it begins with: evidence, balanced or items."""
     weights: dict[str, float] = msgspec.field(default_factory=dict)
+    """Weights in place of those of the profile, by the name of the feature as 'appliance search --explain' shows it."""
 
 
 class Settings(Section, frozen=True):

@@ -82,7 +82,7 @@ VERBS: dict[str, dict[str, str]] = {
         "bench": "bench.verbs",
     },
     "Run": {"tui": "tui.tui", "serve": "serve.serve", "service": "service.verbs", "mcp": "mcp.verbs"},
-    "About": {"config": "about.config", "path": "about.path", "version": "about.version"},
+    "About": {"docs": "about.docs", "config": "about.config", "path": "about.path", "version": "about.version"},
 }
 """The verbs of each group, and where each lies in this package. A module is loaded when its verb is run or all are
 listed: to load all of them takes longer than most verbs do."""

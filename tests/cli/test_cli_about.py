@@ -31,6 +31,46 @@ def test_config_says_where_each_setting_comes_from(run: Run, home: Path, monkeyp
     assert "search.limit" in run("config").stdout
 
 
+def test_config_says_what_a_setting_does(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APPLIANCE_SEARCH_LIMIT", "3")
+    monkeypatch.setenv("APPLIANCE_INDEX_API_KEY", "secret-key")
+    shown = run("config", "search.limit", "tui", "index.api_key").stdout
+    assert shown.split("\n\n")[1].splitlines() == [
+        "search.limit = 3  (APPLIANCE_SEARCH_LIMIT)",
+        "  Hits of a search that names no number.",
+        "  Values: whole number from 1 to 1000. Default: 10. Variable: APPLIANCE_SEARCH_LIMIT.",
+    ]
+    assert "tui.keys = {}" in shown and "search.profile" not in shown and "secret-key" not in shown
+    assert document(run("config", "--json", "search.limit"))["settings"]["search.limit"] == {
+        "value": 3, "origin": "APPLIANCE_SEARCH_LIMIT", "default": 10, "values": "whole number from 1 to 1000",
+        "variable": "APPLIANCE_SEARCH_LIMIT", "text": "Hits of a search that names no number.",
+    }  # fmt: skip
+    refused = run("config", "search", "sea")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "no setting or group of settings named 'sea'" in refused.stderr
+
+
+def test_docs_opens_the_page_or_prints_where_it_is(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    refused = run("docs")
+    assert refused.exit_code == 4
+    assert "build_docs.py" in refused.stderr
+    page = tmp_path / "share/doc/memory-appliance/html/reference/cli/search.html"
+    page.parent.mkdir(parents=True)
+    (page.parents[2] / "index.html").touch()
+    page.touch()
+    opened: list[Path] = []
+    monkeypatch.setattr("appliance.documentation.open_in_browser", lambda page: not opened.append(page))
+    assert run("docs", "search", "--print").stdout == f"{page}\n"
+    assert document(run("docs", "search", "--json")) == {"page": str(page)}
+    assert not opened
+    assert run("docs", "search").stdout == ""
+    assert opened == [page]
+    monkeypatch.setattr("appliance.documentation.open_in_browser", lambda page: False)
+    assert run("docs", "search").stdout == f"{page}\n"
+    assert run("docs", "nonsense").exit_code == 4
+
+
 @pytest.mark.parametrize("verb", ["config", "status", "ingest x", "models list"])
 def test_a_wrong_setting_is_a_usage_error(run: Run, filled: Path, verb: str) -> None:
     (filled / "config.toml").write_text("[search]\nlimit = 'many'\n")

@@ -212,6 +212,6 @@ def find_client(name: str) -> McpClientSpec:
     if name not in CLIENTS:
         raise UsageError(
             f"There is no client {name!r}.",
-            hint=f"Use one of {', '.join(CLIENTS)}. Any other client runs '{SERVER_NAME} mcp' (see docs/mcp.md).",
+            hint=f"Use one of {', '.join(CLIENTS)}. Others run '{SERVER_NAME} mcp': see 'appliance docs mcp'.",
         )
     return CLIENTS[name]

@@ -43,7 +43,7 @@ MAX_FILE_NAME_BYTES = 250
 
 def _check_format(name: str) -> str:
     if name not in formats():
-        raise ValueError("Unknown format; docs/formats.md lists the formats")
+        raise ValueError("Unknown format; 'appliance docs formats' lists them")
     return name
 
 
