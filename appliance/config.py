@@ -1,4 +1,4 @@
-"""The settings: defaults, then ``config.toml`` in the home, then ``APPLIANCE_*`` variables.
+"""The settings: defaults, then the machine profile, then ``config.toml`` in the home, then ``APPLIANCE_*`` variables.
 
 An unknown setting or a wrong type is an error that names the setting and where it came from; no setting is ignored
 silently. Only the composition root reads the settings; stages get what they need. msgspec validates them: its import
@@ -15,6 +15,7 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
+from appliance import machine_profiles
 from appliance.errors import ConfigError
 from appliance.paths import BACKUP_PASSPHRASE_VARIABLE, HOME_VARIABLE, Home, write_file_atomically
 from appliance.settings import Settings
@@ -37,12 +38,19 @@ def load(home: Home, environment: Mapping[str, str] | None = None) -> Settings:
 
 
 def load_with_origins(home: Home, environment: Mapping[str, str] | None = None) -> tuple[Settings, dict[str, str]]:
-    """Return the effective settings, and the origin of each ("model.name"): a file, a variable, or "default"."""
+    """Return the effective settings, and the origin of each ("model.name"): a file, a variable, "profile tiny", or
+    "default"."""
     environment = os.environ if environment is None else environment
+    layers: list[tuple[str, Mapping[str, Any]]]
+    layers = [(str(home.config), _from_file(home)), ("environment", _from_environment(environment))]
+    named = Settings().profile
+    for origin, layer in layers:
+        validated = _validate(layer, origin, strict=origin != "environment")
+        named = validated.profile if "profile" in layer else named
     values: dict[str, Any] = {}
     origins = dict.fromkeys(flatten(msgspec.to_builtins(Settings())), "default")
-    for origin, layer in ((str(home.config), _from_file(home)), ("environment", _from_environment(environment))):
-        _validate(layer, origin, strict=origin != "environment")
+    profile = machine_profiles.resolve(named)
+    for origin, layer in [(f"profile {profile}", machine_profiles.PROFILES[profile]), *layers]:
         for name in flatten(layer):
             origins[name] = origin if origin != "environment" else environment_variable(name)
         _merge(values, layer)

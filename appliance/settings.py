@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from appliance.machine_profiles import ProfileName
+
 Share = Annotated[float, Meta(ge=0.0, le=1.0)]
 
 
@@ -44,6 +46,11 @@ class ModelSettings(Section, frozen=True):
     "NAME+late". It was measured to find no more with the models that are shipped, and takes twice the time."""
     threads: Annotated[int, Meta(ge=0)] = 0
     """Threads for the model; 0 uses all processors that the process may use."""
+    batch: Annotated[int, Meta(ge=0, le=4096)] = 0
+    """Texts that are embedded in one step; 0 means 64, which take about 0.2 s on two cores."""
+    idle: Annotated[float, Meta(ge=0.0)] = 0.0
+    """Seconds without use after which the model leaves the memory of a daemon, about 40 MB; the next use loads it
+    again. 0 keeps it."""
 
     def full_name(self, name: str = "") -> str:
         """The name of a model, by default the configured one, with late chunking and the dimensions that are kept of
@@ -92,6 +99,8 @@ class IndexSettings(Section, frozen=True):
     token_vectors: bool = True
     """Whether a vector of each token is kept beside that of the text, to compare question and text word by word: about
     1.4 MB for a thousand messages."""
+    search_threads: Annotated[int, Meta(ge=0, le=64)] = 0
+    """Threads of the index in the home; 0 uses all processors that the process may use, up to 8."""
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -123,6 +132,26 @@ class ChunkSettings(Section, frozen=True):
     def __post_init__(self) -> None:
         if 0 < self.tokens < MIN_CHUNK_TOKENS:
             raise ValueError(f"chunk.tokens must be 0 or at least {MIN_CHUNK_TOKENS}, not {self.tokens}")
+
+
+class DatabaseSettings(Section, frozen=True):
+    """SQLite's page caches. The operating system caches the file as well."""
+
+    cache: Annotated[int, Meta(ge=0, le=65_536)] = 0
+    """Megabytes of SQLite's page cache for the connection that writes; 0 means 32, which hold the hot indexes of a
+    million messages."""
+    reader_cache: Annotated[int, Meta(ge=0, le=65_536)] = 0
+    """Megabytes of SQLite's page cache for each connection that reads; 0 means 4. A server reads on up to forty
+    threads."""
+
+
+class IngestSettings(Section, frozen=True):
+    """How imports are read."""
+
+    batch: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    """The most messages of a transaction, which has 2,000 characters for each at most; 0 means 4,000."""
+    reader: bool = True
+    """Whether a process of its own reads a large file while another one stores, where there are processors for it."""
 
 
 class AttachmentSettings(Section, frozen=True):
@@ -316,6 +345,26 @@ class ServerSettings(Section, frozen=True):
                 )
 
 
+class ServiceSettings(Section, frozen=True):
+    """The daemon as ``appliance service install`` starts it."""
+
+    memory: Annotated[int, Meta(ge=256)] = 2048
+    """Megabytes that the service may take; systemd ends it beyond them. Of a million chunks it has 250 of its own;
+    imports and summaries take a few hundred more for a while. What it maps from files counts too, and can be dropped at
+    any time."""
+
+
+class PowerSettings(Section, frozen=True):
+    """Heavy work in the background, while the machine runs on its battery: embedding more than a few messages,
+    summaries, a language model's facts, archiving, optimising the index. What a person asks for is done at once."""
+
+    on_battery: Literal["pause", "run"] = "pause"
+    """Whether heavy work of the background waits for mains power (pause) or not (run). Messages are stored, and found
+    by their words, meanwhile."""
+    low: Annotated[int, Meta(ge=0, le=100)] = 15
+    """Percent of the battery below which heavy work waits even with "run"; 0 for never."""
+
+
 class ProxySettings(Section, frozen=True):
     """What ``/v1/chat/completions`` adds to a chat, and how long it waits for the model at ``llm.base_url``."""
 
@@ -369,9 +418,14 @@ class Settings(Section, frozen=True):
     """The user of calls that name none."""
     name: str = ""
     """Your name in your chats, for exports that only say "me"."""
+    profile: Literal["auto", ProfileName] = "auto"
+    """What other settings are where you set none: those for a tiny machine, a laptop (the defaults) or a workstation;
+    auto chooses by the machine's memory and processors."""
     model: ModelSettings = msgspec.field(default_factory=ModelSettings)
     index: IndexSettings = msgspec.field(default_factory=IndexSettings)
+    database: DatabaseSettings = msgspec.field(default_factory=DatabaseSettings)
     chunk: ChunkSettings = msgspec.field(default_factory=ChunkSettings)
+    ingest: IngestSettings = msgspec.field(default_factory=IngestSettings)
     attachments: AttachmentSettings = msgspec.field(default_factory=AttachmentSettings)
     search: SearchSettings = msgspec.field(default_factory=SearchSettings)
     rerank: RerankSettings = msgspec.field(default_factory=RerankSettings)
@@ -383,6 +437,8 @@ class Settings(Section, frozen=True):
     llm: LlmSettings = msgspec.field(default_factory=LlmSettings)
     jina: JinaSettings = msgspec.field(default_factory=JinaSettings)
     server: ServerSettings = msgspec.field(default_factory=ServerSettings)
+    service: ServiceSettings = msgspec.field(default_factory=ServiceSettings)
+    power: PowerSettings = msgspec.field(default_factory=PowerSettings)
     proxy: ProxySettings = msgspec.field(default_factory=ProxySettings)
     secrets: SecretSettings = msgspec.field(default_factory=SecretSettings)
     watch: WatchSettings = msgspec.field(default_factory=WatchSettings)

@@ -19,6 +19,7 @@ import typer.testing
 from hypothesis import HealthCheck, settings
 
 from appliance import Appliance
+from appliance.runtime import power
 from appliance_models import HashEmbedder
 from tests.examples import FULL, QUICK
 
@@ -64,6 +65,9 @@ def _temporary_root() -> str | None:
 
 if not os.environ.get("PYTEST_DEBUG_TEMPROOT") and (root := _temporary_root()) is not None:
     os.environ["PYTEST_DEBUG_TEMPROOT"] = root
+
+# On a laptop's battery, work of the background would wait.
+power.SUPPLIES = Path("/nonexistent")
 
 # Loading the tests makes some millions of objects that stay: looking through them again and again took a fifth of it.
 gc.disable()

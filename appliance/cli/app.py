@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from appliance import __version__
-from appliance.cli import output
+from appliance.cli import options, output
 from appliance.errors import ApplianceError, OutOfMemory, StoreError
 from appliance.runtime.address_space import MEMORY_HINT
 
@@ -200,6 +200,7 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
+    profile: options.MachineProfile = None,
 ) -> None:
     """Your own memory: import chat exports, then search them. Everything stays on this machine.
 
@@ -256,7 +257,8 @@ def __getattr__(name: str) -> Any:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    verb = arguments[0] if arguments and any(arguments[0] in verbs for verbs in VERBS.values()) else None
+    named = [*arguments[2 if arguments[:1] == ["--profile"] else 0 :]][:1]
+    verb = named[0] if named and any(named[0] in verbs for verbs in VERBS.values()) else None
     try:
         build(verb)(args=arguments)
     except SystemExit as ended:

@@ -46,7 +46,7 @@ QUESTION = "what can I cook for Mara and Ben?"
 TOKEN_BUDGET = 400
 
 
-def demo(home: options.Home = None, json: options.Json = False) -> None:
+def demo(profile: options.MachineProfile = None, home: options.Home = None, json: options.Json = False) -> None:
     """Try it on sample exports: ingest, search, build a context.
 
     The demo needs no network. Its memory is deleted at the end unless --home names a folder for it.

@@ -65,6 +65,7 @@ def ingest(
             show_default=False,
         ),
     ] = None,
+    profile: options.MachineProfile = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:

@@ -86,6 +86,8 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             + ", space reserved in them included",
             "backup": _backup_text(shape["backup"]),
             "network": _network_text(shape),
+            "profile": _profile_text(shape["profile"]),
+            **({"power": text} if (text := power_text(shape["power"])) else {}),
             **dict(_process_rows(shape)),
             **({"watched files": watched} if (watched := _files_text(shape["files"])) else {}),
         }
@@ -126,6 +128,25 @@ def _backup_text(backup: dict[str, str] | None) -> str:
     if backup is None:
         return "none; 'appliance backup FOLDER' makes one"
     return f"{output.format_timestamp(backup['at'])} in {output.display_path(backup['path'])}"
+
+
+def _profile_text(profile: dict[str, Any]) -> str:
+    """The machine profile, and what it would store otherwise."""
+    chosen = ", by this machine" if profile["setting"] == "auto" else ""
+    stored, new = profile["vectors"], profile["new_vectors"]
+    differs = stored is not None and stored != new
+    return f"{profile['name']}{chosen}" + (
+        f"; the vectors are stored as {stored} and stay so, those of a new generation will be {new}" if differs else ""
+    )
+
+
+def power_text(power: dict[str, Any]) -> str:
+    """That heavy work waits for mains power; empty if the machine has it."""
+    if not power["on_battery"]:
+        return ""
+    charge = "" if power["percent"] is None else f", {power['percent']} %"
+    waits = "; embedding, summaries and archiving wait for mains power" if power["paused"] else ""
+    return f"on battery{charge}{waits}"
 
 
 def _network_text(shape: dict[str, Any]) -> str:

@@ -40,6 +40,7 @@ def mcp(
     user: options.User = None,
     namespace: Namespace = None,
     read_only: ReadOnly = False,
+    profile: options.MachineProfile = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
+from appliance import machine_profiles
 from appliance.errors import InputError, NotFound, UsageError
 from appliance.types import SecretPolicy
 from appliance.types.attachments import Contained
@@ -50,6 +52,14 @@ def _check_budget(value: int | None) -> int | None:
     return value
 
 
+def _choose_machine_profile(value: str | None) -> str | None:
+    if value is not None:
+        if value not in (*machine_profiles.NAMES, "auto"):
+            raise UsageError(f"--profile must be {', '.join(machine_profiles.NAMES)} or auto, not '{value}'.")
+        os.environ[machine_profiles.PROFILE_VARIABLE] = value  # the processes that this one starts follow it
+    return value
+
+
 Home = Annotated[
     str | None,
     option(
@@ -57,6 +67,15 @@ Home = Annotated[
         callback=_check_home,
     ),
 ]  # fmt: skip
+MachineProfile = Annotated[
+    str | None,
+    option(
+        "--profile", "NAME",
+        "Settings for a machine: tiny, laptop or workstation. Default: the settings', else by memory and processors.",
+        callback=_choose_machine_profile,
+    ),
+]  # fmt: skip
+"""For verbs whose process owns a memory for long. A daemon that runs keeps its own."""
 Json = Annotated[bool, flag("--json", "Print one JSON document.")]
 User = Annotated[str | None, option("--user", "U", "Whose memory to use. Default: the configured user's.")]
 TargetUser = Annotated[str | None, option("--user", "U", "Whose memory to add to. Default: the configured user's.")]

@@ -26,6 +26,7 @@ def serve(
     wait: Annotated[
         bool, flag("--wait", "Wait until a program that has the memory open has ended, however long that takes.")
     ] = False,
+    profile: options.MachineProfile = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:

@@ -17,6 +17,7 @@ from appliance.transports import owner_process
 
 
 def tui(
+    profile: options.MachineProfile = None,
     home: options.Home = None,
     user: options.User = None,
     theme: Annotated[str | None, option("--theme", "NAME", "dark, light, contrast or plain.")] = None,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from appliance.client import Appliance
+    from appliance.runtime.power import PowerGate
     from appliance.types import FileReport, InputProblem, WatchChange
 
 MIN_PATH = 16
@@ -38,6 +39,7 @@ def watch(
     ] = None,
     once: Annotated[bool, flag("--once", "Read and embed what is there, then exit.")] = False,
     user: options.TargetUser = None,
+    profile: options.MachineProfile = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
@@ -63,12 +65,14 @@ def watch(
     from appliance.server.http import responses
 
     reports: list[FileReport] = []
-    narrator = Narrator()
+    narrator, pauses = Narrator(), PauseNotes(home)
     with ExitStack() as stack:
         memory = stack.enter_context(options.open_or_create(home, "watch", worker=not once))
 
         def on_file_read(report: FileReport) -> None:
             reports.append(report)
+            if not once:
+                pauses.say()
             if json and not once:
                 output.print_json_line(responses.file_shape(report))
             elif not json:
@@ -83,6 +87,7 @@ def watch(
                     if not once:
                         folder_list = ", ".join(output.display_path(folder) for folder in watcher.folders)
                         output.say(f"Watching {folder_list}. Press Ctrl-C to stop.")
+                        pauses.say()
                     watcher.run(once=once)
                 break
             except DaemonGone:
@@ -143,6 +148,32 @@ def say_change(change: WatchChange, *, removed: bool = False) -> None:
         output.say("The watcher that runs follows at once.")
     elif not removed:
         output.say("'appliance watch --once' reads it now; 'appliance serve' and 'appliance watch' follow it.")
+
+
+class PauseNotes:
+    """Says once when heavy work begins to wait for mains power, and when it no longer does. The owner of the memory
+    runs on the same machine by the same settings."""
+
+    def __init__(self, home: str | None) -> None:
+        self._home = home
+        self._gate: PowerGate | None = None
+        self._is_paused = False
+
+    def say(self) -> None:
+        from appliance import config
+        from appliance.paths import find_home
+        from appliance.runtime.power import PowerGate
+
+        if self._gate is None:
+            settings = config.load(find_home(self._home)).power
+            self._gate = PowerGate(settings.on_battery, settings.low)
+        was_paused, self._is_paused = self._is_paused, self._gate.is_paused
+        if self._is_paused and not was_paused:
+            percent = self._gate.power.percent
+            charge = "" if percent is None else f" ({percent} %)"
+            output.say(f"On battery{charge}: messages are found by their words; embedding waits for mains power.")
+        elif was_paused and not self._is_paused:
+            output.say("Mains power is back: embedding goes on.")
 
 
 class Narrator:

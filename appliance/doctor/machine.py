@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from appliance.doctor.checks import Check, Fault, judged, passed, size
+from appliance.machine_profiles import control_group_limits
 from appliance.runtime.address_space import available_bytes
 from appliance.runtime.processors import processors
 
@@ -109,7 +110,7 @@ def memory_facts() -> MemoryFacts:
         for line in Path("/proc/meminfo").read_text().splitlines():
             name, _, rest = line.partition(":")
             values[name] = int(rest.split()[0]) * 1024
-    limits = [int(text) for limit in _group_files("memory.max") if (text := limit.strip()).isdigit()]
+    limits = control_group_limits()
     total = values.get("MemTotal")
     if total is None and hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

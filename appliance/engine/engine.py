@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 from appliance import config, paths
 from appliance import requests as r
 from appliance.engine import embedding_api, exports, rebuild_forecast, search_inputs
+from appliance.engine.background_embedding import background_embedding
 from appliance.engine.home_database import apply_default_ttl, open_database
 from appliance.engine.index_location import unless_index_is_away
 from appliance.engine.index_service import IndexService
@@ -34,6 +35,7 @@ from appliance.runtime.events import EventBus
 from appliance.runtime.lazy import cached_property
 from appliance.runtime.llm import configured_endpoint
 from appliance.runtime.metrics import Metrics
+from appliance.runtime.power import PowerGate
 from appliance.runtime.streams import HeldContext
 from appliance.runtime.workers import Job, Scheduler, run_jobs, within
 from appliance.settings import Settings
@@ -90,7 +92,7 @@ class Engine:
         self._profiles = profiles({name: (one.like, one.weights) for name, one in settings.profiles.items()})
         self._llm = configured_endpoint(settings.llm)
         self._lock = lock
-        self._database = open_database(home, worker=worker)
+        self._database = open_database(home, settings.database, worker=worker)
         worker = worker and not self._database.is_read_only
         apply_default_ttl(self._database, settings.session.ttl)
         self.recorder, self.admission, self._damage_scans = models.metrics, AdmissionControl(), DamageScans()
@@ -100,8 +102,12 @@ class Engine:
             home, settings, self._database, self.admission, self.recorder, self.events.publish, models
         )
         self._unfinished_imports = UnfinishedImports(self._database)
-        drain = partial(self._index_service.drain_while, require_all=True)
-        self._scheduler = Scheduler(drain, self._index_service.has_pending, self._jobs, self.admission, threads=worker)
+        self._power = PowerGate(settings.power.on_battery, settings.power.low)
+        embed = background_embedding(self._database, self._index_service, self._power)
+        self._scheduler = Scheduler(
+            embed, self._index_service.has_pending, lambda: self._jobs(self._power.heavy), self.admission,
+            threads=worker, is_paused=lambda: self._power.is_paused,
+        )  # fmt: skip
         self._scheduler.begin()
 
     @classmethod
@@ -317,31 +323,25 @@ class Engine:
 
         return FactExtractionJob(self.facts, self._llm)
 
-    def _jobs(self) -> Sequence[Job]:
-        """The background jobs, in the order in which they run."""
+    def _jobs(self, heavy: Callable[[Job], Job] = lambda job: job) -> Sequence[Job]:
+        """The background jobs, in the order in which they run; ``heavy`` may let some wait."""
+        index = self._index_service
         jobs = (
             self.erasure.finish_interrupted,
-            partial(digests.fill, self._database),
-            partial(conversation_time.fill, self._database),
-            self.sessions.delete_expired,
-            self._working_memory.run_pending_compactions,
-            self.pins.score_pending,
-            self.pins.write_counts,
+            partial(digests.fill, self._database), partial(conversation_time.fill, self._database),
+            self.sessions.delete_expired, self._working_memory.run_pending_compactions,
+            self.pins.score_pending, self.pins.write_counts,
             self.archive.restore_used,
-            self._ingestion.read_documents,
-            self._ingestion.remove_unused_copies,
+            self._ingestion.read_documents, self._ingestion.remove_unused_copies,
             self.people.refresh_pending,
             self.facts.extract_pending,
-            self.summaries.summarize_next_due,
-            self._fact_extraction.extract_pending,
-            self.archive.maintain,
-            self.archive.archive_due,
-            self._index_service.optimize_index,
-            self._index_service.segment_merge.run,
-            self._index_service.token_filling.run,
-            self._index_service.purge_generations,
-            self._index_service.serving.drop_unused_collections,
-        )
+            heavy(self.summaries.summarize_next_due),
+            heavy(self._fact_extraction.extract_pending),
+            heavy(self.archive.maintain), heavy(self.archive.archive_due),
+            heavy(index.optimize_index), heavy(index.segment_merge.run), heavy(index.token_filling.run),
+            index.purge_generations, index.serving.drop_unused_collections,
+            index.models.unload_idle,
+        )  # fmt: skip
         return [unless_index_is_away(job) for job in jobs]
 
     # --- in -------------------------------------------------------------------------------------------
@@ -461,8 +461,8 @@ class Engine:
 
         return home_status(
             self.home, self._database, self.settings, self.model_name, self.summaries, self._fact_extraction,
-            self._scheduler, self.recorder, self._damage_scans, self.index.overview(),
-            self._index_service, self._unfinished_imports.list(),
+            self._scheduler, self.recorder, self._damage_scans, self.index.overview(), self._index_service,
+            self._unfinished_imports.list(), self._power,
         )  # fmt: skip
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:

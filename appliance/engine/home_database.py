@@ -6,12 +6,13 @@ from contextlib import suppress
 
 from appliance import paths
 from appliance.errors import DiskFull, StoreError
+from appliance.settings import DatabaseSettings
 from appliance.store import migrations, sessions
 from appliance.store.backup import snapshot
-from appliance.store.database import Database, ReadOnlyDatabase
+from appliance.store.database import Database, PageCaches, ReadOnlyDatabase
 
 
-def open_database(home: paths.Home, *, worker: bool) -> Database:
+def open_database(home: paths.Home, settings: DatabaseSettings, *, worker: bool) -> Database:
     """Open the database, after a backup if it has to be migrated. On a full disk, it can at least be read; a process
     with a ``worker`` may run until there is room again, and is refused.
 
@@ -27,7 +28,10 @@ def open_database(home: paths.Home, *, worker: bool) -> Database:
 
         making.make_before_migration(home)
     try:
-        return Database(home.database)
+        usual = PageCaches()
+        return Database(
+            home.database, PageCaches(settings.cache or usual.writer, settings.reader_cache or usual.reader)
+        )
     except DiskFull:
         if worker:
             raise

@@ -7,18 +7,20 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from appliance import config
+from appliance import config, machine_profiles
 from appliance import requests as r
 from appliance.engine import embedding_api
 from appliance.errors import ConfigError
 from appliance.memory.status import status
 from appliance.paths import Home
 from appliance.runtime.metrics import Metrics
+from appliance.runtime.power import PowerGate
 from appliance.runtime.workers import Scheduler
 from appliance.settings import Settings
-from appliance.store import generation_states
+from appliance.store import generation_states, generations
 from appliance.store.damage_scans import DamageScans
 from appliance.store.database import Database
+from appliance.store.vectors import stored_dtype
 from appliance.types import IndexStatus, UnfinishedImport
 
 if TYPE_CHECKING:
@@ -47,9 +49,10 @@ def home_status(
     index: IndexStatus,
     index_service: IndexService,
     unfinished_imports: Sequence[UnfinishedImport],
+    power: PowerGate,
 ) -> dict[str, Any]:
     """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, the
-    workers, the scans for damage, and the imports that were broken off."""
+    workers, the scans for damage, the imports that were broken off, and what says whether heavy work waits."""
     configured_model = _configured_now(home, settings, configured_model)
     summary_state, fact_state = summaries.state(r.SummaryStateRequest()), facts.state()
     generation = generation_states.active(database.read())
@@ -65,6 +68,14 @@ def home_status(
     queues["summaries_lag_seconds"] = round(summaries.lag(), 3)
     found["chunked_otherwise"] = otherwise and asdict(otherwise)
     found["unchecked_tables"] = scans.unchecked
+    vectors = None if generation is None else stored_dtype(generations.ledger_path(home, generation.id))
+    found["profile"] = {
+        "name": machine_profiles.resolve(settings.profile),
+        "setting": settings.profile,
+        "vectors": vectors,  # a ledger keeps the kind that it began with
+        "new_vectors": settings.index.ledger,
+    }
+    found["power"] = {**asdict(power.power), "paused": power.is_paused}
     return {**found, **network, "queues": queues, "summaries": summary_state, "facts": fact_state}
 
 

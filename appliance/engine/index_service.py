@@ -284,7 +284,7 @@ class IndexService:
             self._database, stores.generation.id, stores.ledger, stores.index,
             partial(self._models.embed_passages, model), tokens, throttle, self._metrics,
             *((model.texts_a_call, model.texts_a_request) if is_remote(model) else (0, 0)), self._built_points.has,
-            chunker=self.serving.chunker(model),
+            chunker=self.serving.chunker(model), embed_step=self._settings.model.batch or indexer.EMBED_STEP_TEXTS,
         )  # fmt: skip
 
     def _background_context(self, stores: DerivedStores, model: Embedder) -> IndexingContext:

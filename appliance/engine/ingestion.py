@@ -112,8 +112,9 @@ class Ingestion:
             score_importance=importance.score,
             yield_to_queries=self._admission.yield_to_queries,
             is_idle=self._admission.is_idle,
+            batch_messages=self._settings.ingest.batch,
             publish=self._publish,
-            read_pages=read_pages,
+            read_pages=read_pages if self._settings.ingest.reader else pipeline.pages_here,
             take_in_files=partial(documents.take_in, options=self._attachment_options(keep_attachments)),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,13 +22,16 @@ from appliance.ingest.indexer import EmbeddedPassages, EmbedPassages, reads_of
 from appliance.paths import Home
 from appliance.retrieval.resources import RerankerSettings
 from appliance.runtime.address_space import MEMORY_HINT, require_memory
+from appliance.runtime.heap import return_free_memory
 from appliance.runtime.metrics import Metrics
+from appliance.runtime.workers import ShouldContinue
 from appliance.settings import Settings
 from appliance.store import chunks
 from appliance.store.chunks import PendingChunk
 from appliance.store.generation_states import Generation
 from appliance.store.passages import Passage
 from appliance.store.token_account import FileTokenAccount
+from appliance_models.registry import UnloadableEmbedder
 
 if TYPE_CHECKING:
     from appliance_models import CrossEncoder, EmbeddedQuery, Embedder, Lexicon, TokenEmbedder
@@ -63,6 +67,8 @@ class ModelCache:
         self.token_account = FileTokenAccount(home.jina, settings.jina.token_cap)
         """Counts what is sent to an embedding API."""
         self._is_closing = False
+        self._runs = 0
+        self._used_at = time.monotonic()
         self._reranker: CrossEncoder | None = None
 
     def load(self, name: str) -> Embedder:
@@ -167,6 +173,8 @@ class ModelCache:
         """Within it the model runs: the first time, it needs the memory for that."""
         if model.name not in self._ran and model.name not in self._supplied_names and not is_remote(model):
             require_memory(RUNTIME_BYTES, f"run the model {model.name}")
+        with self._load_lock:
+            self._runs += 1
         try:
             yield
         except MemoryError as error:
@@ -179,9 +187,28 @@ class ModelCache:
         except EmbeddingApiError as error:  # the token account refuses
             self.token_account.note_trouble(str(error))
             raise
+        finally:
+            with self._load_lock:
+                self._runs -= 1
+                self._used_at = time.monotonic()
         self._ran.add(model.name)
         if is_remote(model):
             self.token_account.note_trouble("")
+
+    def unload_idle(self, should_continue: ShouldContinue = lambda: True) -> int:
+        """Let the models leave the memory that were not used for ``model.idle`` seconds. Returns 0: nothing waits for
+        it."""
+        with self._load_lock:
+            idle = time.monotonic() - self._used_at
+            if not self._settings.model.idle or self._runs or not self._ran or idle < self._settings.model.idle:
+                return 0
+            for name in self._ran - self._supplied_names:
+                if isinstance(model := self._embedders.get(name), UnloadableEmbedder):
+                    model.unload()
+            self._ran.clear()
+            self._reranker = None
+        return_free_memory()
+        return 0
 
     def load_reranker(self) -> RerankerSettings | None:
         """The reranker, if the settings name a model for it."""

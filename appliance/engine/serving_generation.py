@@ -105,6 +105,7 @@ class ServingGeneration:
             generation,
             server=self.location.nodes(),
             ledger_dtype=self._settings.index.ledger,
+            search_threads=self._settings.index.search_threads,
         )
 
     def drop_unused_collections(self, should_continue: ShouldContinue = lambda: True) -> int:

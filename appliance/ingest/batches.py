@@ -26,6 +26,9 @@ BATCH_CHARACTERS = 8_000_000
 writer has to wait for the whole batch, which yields to queries. Each commit costs a disk flush and a segment of the
 full text, and a batch is held in memory."""
 
+CHARACTERS_A_MESSAGE = BATCH_CHARACTERS // BATCH_MESSAGES
+"""The second limit of a batch, for each message of another first one."""
+
 
 @dataclass(slots=True)
 class FileTally:
@@ -77,9 +80,9 @@ class MessageBatch:
 
 
 def batches(
-    pages: Iterable[MessagePage], tally: FileTally, is_idle: Callable[[], bool] = lambda: True
+    pages: Iterable[MessagePage], tally: FileTally, is_idle: Callable[[], bool] = lambda: True, most_messages: int = 0
 ) -> Iterator[MessageBatch]:
-    """Yield pages as batches; what else they say is added to the tally.
+    """Yield pages as batches of up to ``most_messages``, or as many as usual; what else they say is added to the tally.
 
     Raises:
         InputError: The document can't be read any further; raised when everything before that place was yielded.
@@ -89,6 +92,8 @@ def batches(
     batch = MessageBatch(progress_by_session, participants=participants)
     count = characters = contacts = 0
     failure: InputError | None = None
+    most = most_messages or BATCH_MESSAGES
+    most_characters = most_messages * CHARACTERS_A_MESSAGE or BATCH_CHARACTERS
     try:
         for page in pages:
             for problem in page.problems:
@@ -110,7 +115,7 @@ def batches(
             tally.messages += page.message_count
             contacts += len(page.contacts)
             count += page.message_count + len(page.state) + len(page.contacts)
-            if count >= (BATCH_MESSAGES if is_idle() else 1) or characters >= BATCH_CHARACTERS:
+            if count >= (most if is_idle() else 1) or characters >= most_characters:
                 yield batch
                 batch = MessageBatch(progress_by_session, participants=participants)
                 count = characters = 0

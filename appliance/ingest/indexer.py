@@ -51,7 +51,6 @@ API_CALLS_PER_BATCH = 4
 
 EMBED_STEP_TEXTS, EMBED_STEP_TEXTS_DURING_QUERIES = 64, 2
 """Texts embedded in one step, which takes about 0.2 s or 6 ms on two cores."""
-_EMBED_STEPS = (EMBED_STEP_TEXTS, EMBED_STEP_TEXTS_DURING_QUERIES)
 
 SPLIT_STEP_MESSAGES, SPLIT_STEP_MESSAGES_DURING_QUERIES = 256, 8
 """Messages split in one step, which takes some 40 ms or 1 ms."""
@@ -109,6 +108,8 @@ class IndexingContext:
     """Whether the index has the point of a queued chunk, by its ticket and key, already as it should be."""
     max_batch_chunks: int = 0
     """The most chunks of a batch; 0 for as many as are usual."""
+    embed_step: int = EMBED_STEP_TEXTS
+    """Texts embedded in one step while no query runs."""
     chunker: Chunker | None = None
     """Splits messages that were stored as one chunk; None in a generation that has none of them."""
 
@@ -347,7 +348,9 @@ def _embedded_digests(reads: Iterable[Read]) -> set[bytes]:
 def _embedding_steps(context: IndexingContext, reads: Sequence[Read]) -> Iterator[Sequence[Read]]:
     """Yields what is read in steps of some vectors, each after yielding to queries. A section is never divided; to an
     API it is a request of its own, and counts as a full one: if a step fails, all its requests are sent again."""
-    idle_size, busy_size = (context.texts_a_call,) * 2 if context.texts_a_call else _EMBED_STEPS
+    idle_size, busy_size = (context.embed_step, EMBED_STEP_TEXTS_DURING_QUERIES)
+    if context.texts_a_call:
+        idle_size = busy_size = context.texts_a_call
     at = 0
     while at < len(reads):
         context.throttle.yield_to_queries()

@@ -102,8 +102,8 @@ class IngestContext:
         progress: Called after each batch with the name of the document and the number of its messages so far.
         score_importance: Scores the words of messages; None to leave that for later.
         yield_to_queries: Called between small steps of reading and storing; waits while queries run.
-        is_idle: Returns whether no query runs, so that batches may be large.
-        publish: Called with an event for each document.
+        is_idle: Returns whether no query runs, so that batches may be large: of ``batch_messages``, or as many as
+        usual. publish: Called with an event for each document.
         note_begun: Called first in each transaction that stores messages of a document.
         read_pages: Reads a document; ``pages_here`` or what does the same elsewhere.
         side_files: Collects the files that are read with a document.
@@ -125,6 +125,7 @@ class IngestContext:
     score_importance: ScoreImportance | None = None
     yield_to_queries: Callable[[], None] = lambda: None
     is_idle: Callable[[], bool] = lambda: True
+    batch_messages: int = 0
     publish: Callable[[Event], None] = lambda event: None
     note_begun: Callable[[sqlite3.Connection], None] = lambda tx: None
     read_pages: Callable[[sources.DetectedDocument, IngestContext], Iterator[MessagePage]] = pages_here
@@ -158,7 +159,7 @@ def ingest_document(detected: sources.DetectedDocument, context: IngestContext) 
     try:
         with context.database.dry_run() if context.dry_run else nullcontext():
             is_whole = True
-            for batch in batches(context.read_pages(detected, context), tally, context.is_idle):
+            for batch in batches(context.read_pages(detected, context), tally, context.is_idle, context.batch_messages):
                 store(batch, document, context, tally)
                 is_whole = batch.is_whole
                 context.progress(document.name, tally.messages)

@@ -49,6 +49,9 @@ def run_concurrently(work: Callable[[], object]) -> Iterator[None]:
 JOB_INTERVAL_SECONDS = 60.0
 """Seconds after which jobs run without being woken, for what comes due with time, such as a silent session."""
 
+PAUSED_SECONDS = 15.0
+"""Seconds after which a worker whose work waits for something else, such as mains power, looks for it again."""
+
 RETRY_SECONDS = 60.0
 """Seconds after which a worker whose run an error has ended tries again by itself: a full disk may have room again."""
 
@@ -59,16 +62,24 @@ FIRST_RUN_DELAY_SECONDS = 1.0
 class WakeableWorker:
     """A background thread that works whenever it is woken. It starts at ``begin``, or at the first ``wake``."""
 
-    def __init__(self, name: str, work: Callable[[ShouldContinue], object], interval: float | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        work: Callable[[ShouldContinue], object],
+        interval: float | None = None,
+        is_paused: Callable[[], bool] = lambda: False,
+    ) -> None:
         """
         Args:
             name: The name of the thread.
             work: Called with a ``ShouldContinue`` on each run.
             interval: Seconds without a wake after which it runs by itself; None for never.
+            is_paused: Whether a part of the work waits; when that ends, the worker runs by itself.
         """
         self._name = name
         self._work = work
         self._interval = self._next_delay = interval
+        self._is_paused = is_paused
         self._woken = threading.Event()
         self._stopping = threading.Event()
         self._start_lock = threading.Lock()
@@ -104,7 +115,7 @@ class WakeableWorker:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._woken.wait(self._next_delay)
+            self._wait()
             self._next_delay = self._interval
             self._woken.clear()
             if self._stopping.is_set():
@@ -115,6 +126,15 @@ class WakeableWorker:
             except Exception as error:  # kept for ``status``, because a thread has no caller
                 self.last_error = error
                 self._next_delay = RETRY_SECONDS
+
+    def _wait(self) -> None:
+        """Wait for a wake, for the interval, or for the end of a pause."""
+        left = math.inf if self._next_delay is None else self._next_delay
+        while self._is_paused() and left > PAUSED_SECONDS:
+            if self._woken.wait(PAUSED_SECONDS) or not self._is_paused():
+                return
+            left -= PAUSED_SECONDS
+        self._woken.wait(None if math.isinf(left) else left)
 
 
 class Scheduler:
@@ -129,6 +149,7 @@ class Scheduler:
         admission: AdmissionControl,
         *,
         threads: bool,
+        is_paused: Callable[[], bool] = lambda: False,
     ) -> None:
         """
         Args:
@@ -137,12 +158,16 @@ class Scheduler:
             jobs: Returns the other jobs. A job yields to queries whenever it checks whether to continue.
             admission: The admission control.
             threads: Whether to run threads.
+            is_paused: Whether heavy work waits for mains power.
         """
         self._has_pending_chunks = has_pending_chunks
         self._jobs = jobs
         self._admission = admission
-        self._embedding_worker = WakeableWorker("appliance-embed", embed) if threads else None
-        self._job_worker = WakeableWorker("appliance-upkeep", self._run_jobs, JOB_INTERVAL_SECONDS) if threads else None
+        self._embedding_worker: WakeableWorker | None = None
+        self._job_worker: WakeableWorker | None = None
+        if threads:
+            self._embedding_worker = WakeableWorker("appliance-embed", embed, is_paused=is_paused)
+            self._job_worker = WakeableWorker("appliance-upkeep", self._run_jobs, JOB_INTERVAL_SECONDS, is_paused)
 
     @property
     def embeds_unasked(self) -> bool:

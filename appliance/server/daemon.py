@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import functools
 import logging
 import os
@@ -25,6 +24,7 @@ from appliance.client import Appliance
 from appliance.engine.engine import Engine
 from appliance.engine.reader_pool import usual_readers
 from appliance.errors import ApplianceError, DaemonGone, HomeBusy, HomeLocked, UsageError
+from appliance.runtime.heap import share_one_heap
 from appliance.server import logs
 from appliance.server.access.grants import Service
 from appliance.server.access.tokens import owner_token
@@ -55,9 +55,6 @@ SHUTDOWN_TIMEOUT_SECONDS = 10
 
 KEEP_ALIVE_SECONDS = 75
 """Seconds that an idle connection is kept open."""
-
-M_ARENA_MAX = -8
-"""From glibc's malloc.h."""
 
 HAND_OVER_SECONDS = 30.0
 """Seconds that an owner may take to leave the home: it finishes what can't be done again."""
@@ -102,7 +99,7 @@ def serve(
         UsageError: The daemon can't listen there, or other machines can reach it without ``beyond_loopback``.
     """
     restarts = False
-    _share_one_heap()
+    share_one_heap()
     with ExitStack() as stack:
         engine = _take_over(home, wait, on_wait)
         memory = stack.enter_context(Appliance.of(engine))
@@ -184,13 +181,6 @@ def _ask_for_home(home: paths.Home) -> bool:
         transport.ask_for_home(Owner(os.getpid(), DAEMON_PURPOSE))
         return True
     return False
-
-
-def _share_one_heap() -> None:
-    """Let all threads share one heap (glibc only). With one heap each, which glibc keeps returning to the system,
-    a search on a thread takes a tenth longer, and more memory."""
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 class _Server(uvicorn.Server):

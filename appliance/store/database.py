@@ -23,12 +23,14 @@ from appliance.store.damage import decode_text, is_utf8
 from appliance.store.room import ROOM_HINT, free_bytes
 from appliance.store.scripts import searchable
 
-CACHE_KIB = 32_768
-"""SQLite's page cache of the writing connection; large enough for the hot indexes of a million messages."""
 
-READER_CACHE_KIB = 4_096
-"""The page cache of each reading connection; smaller, because a server reads on forty threads, and the operating system
-caches the file as well."""
+@dataclass(frozen=True, slots=True)
+class PageCaches:
+    """SQLite's page caches in megabytes: of the writer, large enough for the hot indexes of a million messages, and of
+    each reading connection, of which a server has forty."""
+
+    writer: int = 32
+    reader: int = 4
 
 
 class Database:
@@ -36,7 +38,7 @@ class Database:
 
     is_read_only = False
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, caches: PageCaches | None = None) -> None:
         """Open or create the database and bring its schema up to date.
 
         Raises:
@@ -44,6 +46,7 @@ class Database:
             StoreVersion: It was written by a version that this one can't read.
         """
         self.path = path
+        self._caches = caches or PageCaches()
         self._create_file()
         self._lock = threading.RLock()
         self._callback_error: BaseException | None = None
@@ -248,7 +251,7 @@ class Database:
             "journal_mode = WAL",
             "synchronous = FULL",
             "foreign_keys = ON",
-            f"cache_size = -{READER_CACHE_KIB if kind is _ReadConnection else CACHE_KIB}",
+            f"cache_size = -{1024 * (self._caches.reader if kind is _ReadConnection else self._caches.writer)}",
             "temp_store = MEMORY",
             # Overwrites deleted content with zeros. An ingest takes no longer, a deletion a third.
             "secure_delete = ON",
@@ -262,7 +265,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, isolation_level=None, factory=_ReadConnection)
     connection.path = path
     Database._prepare(connection, searchable)
-    for pragma in ("query_only = ON", f"cache_size = -{READER_CACHE_KIB}", "temp_store = MEMORY"):
+    for pragma in ("query_only = ON", f"cache_size = -{1024 * PageCaches().reader}", "temp_store = MEMORY"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
 

@@ -126,9 +126,11 @@ def open_stores(
     *,
     server: ServerNodes | None = None,
     ledger_dtype: LedgerDtype = "float16",
+    search_threads: int = 0,
 ) -> DerivedStores:
     """Open the ledger and the index of a generation; the index on a Qdrant server if one is given. ``ledger_dtype``
-    counts for a ledger that does not exist yet.
+    counts for a ledger that does not exist yet; an embedded index searches on ``search_threads``, 0 for one a
+    processor.
 
     Raises:
         StoreCorrupt: The ledger is damaged. A damaged embedded index is rebuilt instead.
@@ -144,7 +146,7 @@ def open_stores(
             index, note, is_incomplete = _open_remote(server, database, generation)
         else:
             folder = index_path(home, generation.id)
-            index, note = _open_edge(folder, database, generation)
+            index, note = _open_edge(folder, database, generation, search_threads)
             is_incomplete = index.is_fresh
         if is_incomplete:
             with database.write() as tx:
@@ -230,11 +232,11 @@ def remove_tokens(home: Home, database: Database, generation: Generation) -> Non
     tokens_path(home, generation.id).unlink(missing_ok=True)
 
 
-def _open_edge(folder: Path, database: Database, generation: Generation) -> tuple[VectorIndex, str]:
+def _open_edge(folder: Path, database: Database, generation: Generation, threads: int) -> tuple[VectorIndex, str]:
     """The index in ``folder``, or an empty one in its place if it is damaged or points are missing; and why."""
     dimension = generation.dimension
     try:
-        index = edge.open_edge(folder, dimension)
+        index = edge.open_edge(folder, dimension, threads=threads)
         if index.is_fresh or not (missing := _missing_points(index, database, generation)):
             return index, ""
         reason = f"{missing} of {index.opened_with + missing} points are missing"
@@ -242,7 +244,8 @@ def _open_edge(folder: Path, database: Database, generation: Generation) -> tupl
     except (StoreCorrupt, StoreVersion) as error:
         reason = str(error)
     shard.discard(folder)
-    return edge.open_edge(folder, dimension), f"the index is being rebuilt from the vectors ({reason.rstrip('.')})"
+    opened = edge.open_edge(folder, dimension, threads=threads)
+    return opened, f"the index is being rebuilt from the vectors ({reason.rstrip('.')})"
 
 
 def _missing_points(index: edge.EdgeIndex, database: Database, generation: Generation) -> int:

@@ -239,6 +239,16 @@ def missing_rows(path: Path, dimension: int, rows: int) -> int:
     return max(0, rows - max(0, size - HEADER_BYTES) // row_bytes)
 
 
+def stored_dtype(path: Path) -> str | None:
+    """How the ledger at ``path`` stores its vectors: "float16" or "int8"; None if there is none that can be read."""
+    try:
+        with path.open("rb") as file:
+            header = read_header(file.fileno())
+    except OSError:
+        return None
+    return None if header is None else str(header.get("dtype", "float16"))
+
+
 def min_file_bytes(dimension: int, rows: int, dtype: LedgerDtype = "float16") -> int:
     """Return the least size in bytes of a ledger with this number of rows."""
     return HEADER_BYTES + rows * _row_layout(dimension, dtype).itemsize

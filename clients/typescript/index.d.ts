@@ -1359,7 +1359,9 @@ export type StatisticsRow = {
  * ``unchecked_tables`` are those of the database that were too large to be checked for damage by then. ``network``
  * lists the parts that send data beyond this machine, with their addresses, and ``loopback`` those that ask a server
  * on it; ``api`` has the tokens that an embedding API was sent, the cap on them, and why it failed last;
- * ``chunked_otherwise`` counts the messages that were split under other settings.
+ * ``chunked_otherwise`` counts the messages that were split under other settings. ``profile`` names the machine
+ * profile, the setting that chose it, and how the vectors of the memory and of new generations are stored; ``power``
+ * says whether the machine runs on its battery, its percent, and whether heavy work is paused.
  */
 export type StatusAnswer = {
   api: Record<string, unknown> | null;
@@ -1381,6 +1383,8 @@ export type StatusAnswer = {
   model: StatusModel;
   network: Array<Record<string, string>>;
   owner: Record<string, unknown> | null;
+  power: Record<string, unknown>;
+  profile: Record<string, unknown>;
   queues: Record<string, unknown>;
   recall: Record<string, unknown>;
   summaries: Record<string, unknown>;

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from appliance_models.errors import ModelError
-from appliance_models.registry import Embedder, no_such_dimensions
+from appliance_models.registry import Embedder, UnloadableEmbedder, no_such_dimensions
 from appliance_models.spans import SpannedText
 from appliance_models.token_vectors import EmbeddedQuery, TokenEmbedder
 
@@ -73,6 +73,11 @@ class ShortenedEmbedder:
     ) -> tuple[NDArray[np.float32], list[NDArray[np.int8]]]:
         vectors, tokens = cast("Any", self._embedder).embed_spans_with_tokens(texts)
         return self._shortened(vectors), tokens
+
+    def unload(self) -> None:
+        """See `OnnxEmbedder`."""
+        if isinstance(self._embedder, UnloadableEmbedder):
+            self._embedder.unload()
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return self._embedder.count_tokens(texts)

@@ -266,6 +266,11 @@ class OnnxEmbedder:
                 self._graph = _open_graph(self.folder / MODEL_FILE, self.manifest.output)
             return self._graph
 
+    def unload(self) -> None:
+        """Let go of graph and tokenizer, some 40 MB; the next call that needs them loads them again."""
+        with self._lock:
+            self._graph = self._tokenizer = self._token_counter = None
+
     def _encode_passages(self, texts: Sequence[str]) -> list[list[int]]:
         prefix = self.manifest.passage_prefix
         encoded: list[list[int]] = []

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from appliance_models.errors import ModelError, UnknownModel
 from appliance_models.files import SHIPPED_PACKS, find_pack, pack_folders
@@ -81,6 +81,13 @@ class LateChunkingEmbedder(Embedder, Protocol):
         Raises:
             ModelError: The model can't do it.
         """
+
+
+@runtime_checkable
+class UnloadableEmbedder(Protocol):
+    """An embedder that can leave the memory, and loads itself again when it is needed."""
+
+    def unload(self) -> None: ...
 
 
 class RemoteEmbedder(Embedder, Protocol):

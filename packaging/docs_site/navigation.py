@@ -17,7 +17,7 @@ GUIDES = {
         "service.md", "doctor.md", "backup.md", "moving.md", "upgrading.md", "forgetting.md", "encryption.md",
         "archive.md", "recovery.md",
     ),
-    "Fit it": ("models.md", "generations.md", "jina.md", "qdrant.md", "metrics.md"),
+    "Fit it": ("profiles.md", "models.md", "generations.md", "jina.md", "qdrant.md", "metrics.md"),
 }  # fmt: skip
 
 EXPLANATION = ("architecture.md", "ranking.md", "contexts.md", "custody.md", "scale.md", "benchmarks.md")

@@ -48,6 +48,7 @@ ALL = (
     "mcp_tools",
     "parsing",
     "peers",
+    "profiles",
     "rerank",
     "scale",
     "serving",

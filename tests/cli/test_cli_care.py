@@ -62,6 +62,8 @@ def test_status_prints_the_contracts_shape(run: Run, kept: Path) -> None:
         "troubles",
         "chunked_otherwise",
         "unchecked_tables",
+        "profile",
+        "power",
     ]
     assert list(report["counts"]) == COUNTS
     assert list(report["model"]) == ["name", "dimension", "generation"]

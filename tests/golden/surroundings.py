@@ -24,6 +24,7 @@ import appliance_models
 from appliance import Appliance, timestamps
 from appliance.cli.app import app
 from appliance.demo import samples
+from appliance.runtime import power
 from tests.http_calls import application, calling, owner
 
 NOW = datetime(2026, 4, 1, 12, tzinfo=UTC)
@@ -54,9 +55,11 @@ def fixed(*, hashed: bool) -> Iterator[Path]:
         mock.patch.dict(os.environ, {**kept, **variables}, clear=True),
         mock.patch.object(time, "time_ns", return_value=int(NOW.timestamp()) * 10**9),
         mock.patch.object(timestamps, "local_now", return_value=NOW),
+        mock.patch.object(power, "read_power", power.Power),
     ):
         home = Path(folder) / "home"
         os.environ["APPLIANCE_HOME"] = str(home)
+        os.environ["APPLIANCE_PROFILE"] = "laptop"
         time.tzset()
         try:
             if not hashed:

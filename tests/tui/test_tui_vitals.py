@@ -18,7 +18,7 @@ from appliance import Appliance
 from appliance.types import Activity
 from appliance_models import HashEmbedder
 from appliance_tui.app import ApplianceApp
-from appliance_tui.screens.status import StatusScreen, _month_lines, _worth_lines
+from appliance_tui.screens.status import StatusScreen, _month_lines, _status_line, _worth_lines
 from appliance_tui.widgets import charts
 from appliance_tui.widgets.charts import Chart, PlotSpec, format_compact, render_plot
 from tests.homes import copied
@@ -303,3 +303,14 @@ def test_numbers_are_short() -> None:
         "15k",
         "3.4M",
     ]
+
+
+def test_the_first_line_says_that_heavy_work_waits_for_mains_power() -> None:
+    status: dict[str, Any] = {
+        "health": "ok", "troubles": [], "model": {"name": "hash", "dimension": 64}, "memory": None, "backup": None,
+        "encoding": "o200k_base", "daemon": None, "unchecked_tables": [],
+        "power": {"on_battery": True, "percent": 63, "paused": True},
+    }  # fmt: skip
+    assert "on battery (63 %), heavy work waits for mains power" in _status_line(status).plain
+    status["power"] = {"on_battery": True, "percent": 63, "paused": False}
+    assert "battery" not in _status_line(status).plain

@@ -297,7 +297,9 @@ class StatusAnswer:
     ``unchecked_tables`` are those of the database that were too large to be checked for damage by then. ``network``
     lists the parts that send data beyond this machine, with their addresses, and ``loopback`` those that ask a server
     on it; ``api`` has the tokens that an embedding API was sent, the cap on them, and why it failed last;
-    ``chunked_otherwise`` counts the messages that were split under other settings."""
+    ``chunked_otherwise`` counts the messages that were split under other settings. ``profile`` names the machine
+    profile, the setting that chose it, and how the vectors of the memory and of new generations are stored; ``power``
+    says whether the machine runs on its battery, its percent, and whether heavy work is paused."""
 
     version: str
     home: str
@@ -324,6 +326,8 @@ class StatusAnswer:
     troubles: Sequence[str]
     chunked_otherwise: Mapping[str, Any] | None
     unchecked_tables: Sequence[str]
+    profile: Mapping[str, Any]
+    power: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,6 +375,8 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
                 "troubles",
                 "chunked_otherwise",
                 "unchecked_tables",
+                "profile",
+                "power",
             )
         },
     }

@@ -9,15 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from appliance import config
+from appliance import config, machine_profiles
 from appliance.errors import ApplianceError
 from appliance.paths import Home, write_file_atomically
 from appliance.runtime import child_process
 from appliance.runtime.network import network_uses
-
-MEMORY_MAX = "2G"
-"""Of a million chunks the daemon has 250 MB of its own; imports and summaries take a few hundred more for a while. What
-it maps from files counts as well, and can be dropped at any time."""
+from appliance.settings import ServiceSettings
 
 START_TIMEOUT_SECONDS = 90
 
@@ -36,6 +33,7 @@ class ServicePlan:
         host: The address that it listens on.
         port: The port; 0 if any free one is taken.
         only_loopback: Whether nothing beyond this machine is configured: then the service may reach nothing else.
+        memory: The megabytes that it may take, as far as the manager can limit them.
     """
 
     command: tuple[str, ...]
@@ -43,6 +41,7 @@ class ServicePlan:
     host: str
     port: int
     only_loopback: bool
+    memory: int = ServiceSettings().memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +87,14 @@ class ServiceManager(Protocol):
 
 def plan_for(home: Home) -> ServicePlan:
     """The service of a home, by its settings."""
-    settings = config.load(home)
+    settings, origins = config.load_with_origins(home)
     command = (*child_process.own_command(), "serve", "--home", str(home.root))
+    if origins["profile"] == machine_profiles.PROFILE_VARIABLE:  # the file says it to the daemon itself
+        command += ("--profile", settings.profile)
     is_closed = not network_uses(settings, settings.model.full_name())
-    return ServicePlan(command, home.root, settings.server.host, settings.server.port, is_closed)
+    return ServicePlan(
+        command, home.root, settings.server.host, settings.server.port, is_closed, settings.service.memory
+    )
 
 
 def run_program(command: Sequence[str]) -> subprocess.CompletedProcess[str]:

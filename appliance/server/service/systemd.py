@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from appliance.server.service.plan import (
-    MEMORY_MAX,
     Run,
     ServiceError,
     ServicePlan,
@@ -89,7 +88,7 @@ class Systemd:
             unit=UNIT,
             home=_escaped(str(plan.home)),
             command=" ".join(map(_quoted, plan.command)),
-            memory_max=MEMORY_MAX,
+            memory_max=f"{plan.memory}M",
             network=_NO_NETWORK if plan.only_loopback else "",
         )
         files = {folder / SERVICE: service}

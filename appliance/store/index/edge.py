@@ -66,8 +66,9 @@ _T = TypeVar("_T")
 _ID_AND_SCORE: Callable[[q.ScoredPoint], tuple[int, float]] = attrgetter("id", "score")
 
 
-def open_edge(folder: Path, dimension: int, *, prewarm: bool = True) -> EdgeIndex:
-    """Open the index in ``folder``, or create it (then ``is_fresh`` is True).
+def open_edge(folder: Path, dimension: int, *, prewarm: bool = True, threads: int = 0) -> EdgeIndex:
+    """Open the index in ``folder``, or create it (then ``is_fresh`` is True). It searches on so many threads; 0 for one
+    a processor.
 
     Raises:
         HomeLocked: Another process has it open.
@@ -76,7 +77,7 @@ def open_edge(folder: Path, dimension: int, *, prewarm: bool = True) -> EdgeInde
         DiskFull, OutOfMemory: There is too little room or memory to open it.
     """
     validation.check_dimension(dimension)
-    opened = open_shard(folder, dimension, prewarm=prewarm)
+    opened = open_shard(folder, dimension, prewarm=prewarm, threads=threads)
     try:
         return EdgeIndex(opened, folder, dimension)
     except StoreError as error:

@@ -66,13 +66,14 @@ class OpenedShard:
     trims: Sequence[trimming.Trim] | None = None
 
 
-def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> OpenedShard:
+def open_shard(folder: Path, dimension: int, *, prewarm: bool, threads: int = 0) -> OpenedShard:
     """Open the engine's shard in ``folder``, or create it.
 
     Args:
         folder: The folder of the index.
         dimension: The dimension of the vectors.
         prewarm: Whether to read the files ahead (see ``readahead``).
+        threads: On how many threads it searches; 0 for one a processor.
 
     Raises:
         HomeLocked: Another process has it open.
@@ -82,7 +83,7 @@ def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> OpenedShard:
     """
     shard = folder / _SHARD_FOLDER
     if not shard.exists():
-        return OpenedShard(_create(folder, dimension), is_fresh=True)
+        return OpenedShard(_create(folder, dimension, threads), is_fresh=True)
     known = marker.read(folder, dimension)
     if prewarm:
         readahead.wait_until_read(shard)
@@ -90,7 +91,7 @@ def open_shard(folder: Path, dimension: int, *, prewarm: bool) -> OpenedShard:
         trims = trimming.restore(shard, known.lengths)
     is_known = known.lengths and len(trims) == len(known.lengths)
     return OpenedShard(
-        _load(shard, dimension), is_fresh=False, contents=known.contents, trims=trims if is_known else None
+        _load(shard, dimension, threads), is_fresh=False, contents=known.contents, trims=trims if is_known else None
     )
 
 
@@ -219,7 +220,7 @@ def split_field_indexes() -> tuple[list[q.UpdateOperation], list[q.UpdateOperati
     return [scope], others
 
 
-def _create(folder: Path, dimension: int) -> q.EdgeShard:
+def _create(folder: Path, dimension: int, threads: int) -> q.EdgeShard:
     """Create the shard and write the marker last: a shard without a marker was never finished."""
     shard_folder = folder / _SHARD_FOLDER
     require_memory(_EMPTY_SHARD_BYTES + _OPENING_MEMORY_BYTES, "create the index")
@@ -229,7 +230,7 @@ def _create(folder: Path, dimension: int) -> q.EdgeShard:
         require_room(folder, preallocation.creating_bytes(folder), "create the index")
         shard_folder.mkdir(mode=FOLDER_MODE)
         with translate_errors("be created", folder):
-            shard = q.EdgeShard.create(str(shard_folder), _config(dimension, search_threads=_search_threads()))
+            shard = q.EdgeShard.create(str(shard_folder), _config(dimension, search_threads=_search_threads(threads)))
             for operation in _field_indexes():
                 shard.update(operation)
             shard.flush()
@@ -239,11 +240,11 @@ def _create(folder: Path, dimension: int) -> q.EdgeShard:
     return shard
 
 
-def _search_threads() -> int:
-    return min(_MAX_SEARCH_THREADS, processors())
+def _search_threads(threads: int) -> int:
+    return threads or min(_MAX_SEARCH_THREADS, processors())
 
 
-def _load(shard: Path, dimension: int) -> q.EdgeShard:
+def _load(shard: Path, dimension: int, threads: int) -> q.EdgeShard:
     where = str(shard.parent)
     lengths = [stat.st_size for stat in file_stats(shard)]
     if max(lengths, default=0) > MAX_FILE_BYTES:
@@ -253,7 +254,7 @@ def _load(shard: Path, dimension: int) -> q.EdgeShard:
     preallocation.preallocate(shard, 0, "open the index")
     try:
         with translate_errors("be opened", shard):
-            return q.EdgeShard.load(str(shard), _config(dimension, search_threads=_search_threads()))
+            return q.EdgeShard.load(str(shard), _config(dimension, search_threads=_search_threads(threads)))
     except (DiskFull, OutOfMemory):
         raise
     except StoreError as error:

@@ -272,6 +272,9 @@ def _status_line(status: dict[str, Any]) -> Content:
     about += [f"tokens counted by {status['encoding']}"]
     about += [f"{format_bytes(resident)} of RAM"] if resident else []
     about += ["daemon"] if status["daemon"] else []
+    power = status["power"]
+    charge = "" if power["percent"] is None else f" ({power['percent']} %)"
+    about += [f"on battery{charge}, heavy work waits for mains power"] if power["paused"] else []
     more = f" (and {others} more)" if (others := len(status["troubles"]) - 1) > 0 else ""
     trouble = f"! {one_line(status['health'])}{more}"
     found = "no trouble found" + (", the database checked in part" if status["unchecked_tables"] else "")
