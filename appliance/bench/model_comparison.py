@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
@@ -25,7 +26,7 @@ from appliance.bench.own_history import DEFAULT_QUESTIONS, EXTRA_HITS, answer_ra
 from appliance.bench.systems import search
 from appliance.client import Appliance
 from appliance.config import load
-from appliance.errors import UsageError
+from appliance.errors import ApplianceError, ModelUnavailable, UsageError
 from appliance.ingest.normalize import is_conversational
 from appliance.paths import FILE_MODE, FOLDER_MODE, SAMPLE_PREFIX, Home, discard_samples
 from appliance.retrieval.weights import DENSE, EVIDENCE
@@ -55,6 +56,16 @@ SPEED_TEXTS = 32
 
 INDEX_BYTES_PER_NUMBER = 2.5
 """What a number of a vector takes in the index: float16, and four bits of the quantised copy."""
+
+MIN_DIFFERENCE = 0.1
+"""The least difference in recall that tells two models apart with so few questions."""
+
+Verdict = Literal["better", "alike", "worse"]
+
+
+class UnusableModel(ApplianceError):
+    """The model that is compared with the present one can't be run on this memory."""
+
 
 OnStep = Callable[[str, int, int], None]
 
@@ -100,6 +111,23 @@ class ModelComparison:
     candidate: ModelMeasures
     forecast: MoveForecast
 
+    @property
+    def recall(self) -> tuple[float, float]:
+        """The share of questions whose answer is among the first ten of the whole search: of the present model, and of
+        the other one."""
+        present, candidate = (
+            one.figures[EVIDENCE.name]["overall"]["recall@10"] for one in (self.present, self.candidate)
+        )
+        return present, candidate
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the other model finds, against the present one."""
+        present, candidate = self.recall
+        if abs(candidate - present) < MIN_DIFFERENCE:
+            return "alike"
+        return "better" if candidate > present else "worse"
+
 
 class _TimedEmbedder:
     """An embedder that counts the passages it embeds, and the seconds that this takes."""
@@ -114,19 +142,29 @@ class _TimedEmbedder:
 
     def embed_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         with self._timed(texts):
-            return self._embedder.embed_passages(texts)
+            return self._checked(self._embedder.embed_passages(texts))
 
     def embed_passages_with_tokens(self, texts: Sequence[str]) -> Any:
         with self._timed(texts):
-            return cast("Any", self._embedder).embed_passages_with_tokens(texts)
+            found, tokens = cast("Any", self._embedder).embed_passages_with_tokens(texts)
+            return self._checked(found), tokens
 
     def embed_spans(self, texts: Sequence[SpannedText]) -> NDArray[np.float32]:
         with self._timed([span for text in texts for span in text.spans]):
-            return cast("NDArray[np.float32]", cast("Any", self._embedder).embed_spans(texts))
+            return self._checked(cast("Any", self._embedder).embed_spans(texts))
 
     def embed_spans_with_tokens(self, texts: Sequence[SpannedText]) -> Any:
         with self._timed([span for text in texts for span in text.spans]):
-            return cast("Any", self._embedder).embed_spans_with_tokens(texts)
+            found, tokens = cast("Any", self._embedder).embed_spans_with_tokens(texts)
+            return self._checked(found), tokens
+
+    def _checked(self, found: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Raises ModelCorrupt for a vector that no memory can keep."""
+        from appliance_models import ModelCorrupt
+
+        if not isfinite(float(found.sum())):
+            raise ModelCorrupt(f"{self._embedder.name} gives numbers that are not finite for some of your messages.")
+        return found
 
     @contextmanager
     def _timed(self, texts: Sequence[object]) -> Iterator[None]:
@@ -180,22 +218,39 @@ def compare(
 
     Raises:
         UsageError: No question can be made from the messages, or an index server would get the sample.
-        ModelError, ModelUnavailable: A model can't be run.
+        UnusableModel: The other model can't be run.
+        ModelError, ModelUnavailable: The present one can't be run.
     """
     messages = _sample_texts(memory, user, SPEED_TEXTS)
     if not messages:
         raise UsageError("The memory is empty, so there is nothing to measure with.")
     # The first brings the libraries that all share, and is held, so that the second takes memory of its own.
     first = _load(present, messages)
-    own, other = _load(present, messages), _load(candidate, messages)
+    own = _load(present, messages)
+    with _of_candidate():
+        other = _load(candidate, messages)
+        speed = _speed(other.embedder, messages)
     del first
-    speed = _speed(other.embedder, messages)
     size = int(min(max(EMBEDDING_SECONDS * speed, MIN_MESSAGES), MAX_MESSAGES))
     with _folder(memory.home) as folder:
         sample, count = _write_sample(memory, user, size, folder)
         asked = _run(own, folder / "present", sample, None, questions, on_step)
-        _run(other, folder / "candidate", sample, asked, questions, on_step)
+        with _of_candidate():
+            _run(other, folder / "candidate", sample, asked, questions, on_step)
     return ModelComparison(count, len(asked), own.measures(), other.measures(), _forecast(memory, own, other))
+
+
+@contextmanager
+def _of_candidate() -> Iterator[None]:
+    """Within it, an error of a model is one of the model that is compared with the present one."""
+    from appliance_models import ModelError
+
+    try:
+        yield
+    except ModelError as error:
+        raise UnusableModel(str(error)) from error
+    except ModelUnavailable as error:
+        raise UnusableModel(str(error.args[0])) from error
 
 
 def _load(load_model: Callable[[], Embedder], texts: Sequence[str]) -> _Candidate:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _SYSTEMS = {"dense": "by meaning alone", "evidence": "whole search"}
 _MEASURES = ("recall@1", "recall@10", "mrr")
 
+MIN_SPEED_FACTOR = 1.5
+"""From which on a model counts as faster: what else the machine does falls on one of them alone."""
+
 _FACTS = ("pooling", "query_prefix", "passage_prefix")
 
 
@@ -58,7 +61,7 @@ def print_generations(stored: Sequence[Mapping[str, Any]]) -> None:
 
 def comparison_document(outcome: ModelComparison) -> dict[str, Any]:
     """The comparison as JSON."""
-    return asdict(outcome)
+    return {**asdict(outcome), "verdict": outcome.verdict}
 
 
 def print_comparison(outcome: ModelComparison) -> None:
@@ -80,10 +83,27 @@ def print_comparison(outcome: ModelComparison) -> None:
         f"Measured on {output.plural(outcome.messages, 'message')} of yours and"
         f" {output.plural(outcome.questions, 'question')} made from them; differences below 0.1 mean little."
     )
+    output.say(_verdict_text(outcome))
     output.say(
         f"Moving this memory to {outcome.candidate.name} embeds {output.plural(forecast.chunks, 'chunk')}: about"
         f" {_duration(forecast.seconds)}, and {output.format_size(forecast.disk_bytes)} on the disk."
     )
+
+
+def _verdict_text(outcome: ModelComparison) -> str:
+    """What the figures say, in a sentence."""
+    present, candidate = outcome.present, outcome.candidate
+    before, after = (f"{100 * share:.0f}" for share in outcome.recall)
+    found = f"{after} of 100 answers among the first ten, in place of {before}"
+    match outcome.verdict:
+        case "better":
+            return f"{candidate.name} finds more than {present.name}: {found}."
+        case "worse":
+            return f"{candidate.name} finds less than {present.name}: {found}. Keep {present.name}."
+    factor = candidate.texts_per_second / max(present.texts_per_second, 0.1)
+    if factor >= MIN_SPEED_FACTOR:
+        return f"{candidate.name} finds about as much as {present.name}, and is {factor:.1f} times as fast."
+    return f"{candidate.name} finds about as much as {present.name}: moving to it gains nothing that can be measured."
 
 
 def _overall(model: ModelMeasures, system: str, measure: str) -> float:

@@ -23,6 +23,10 @@ _RESERVED_CHARACTERS = frozenset("/\\:@")
 """Separate the parts of a path, or of a name such as "fastembed:NAME" and "NAME/256"."""
 
 
+UNUSABLE_EXIT_CODE = 1
+"""The exit code when a model was imported, and can't be used for this memory."""
+
+
 @verbs.callback(invoke_without_command=True)
 def models(context: typer.Context, home: options.Home = None, json: options.Json = False) -> None:
     """List, verify and import models: embedders, and rerankers that read the best hits again.
@@ -181,11 +185,37 @@ def import_model(
         hint = f'To use it, set rerank.model = "{manifest.name}" in the settings.'
     else:
         document["facts"] = model_reports.facts(report)
-        document["measures"] = _measure(home, found, manifest.name, json) if measure else None
-        hint = f"'appliance reindex --model {manifest.name}' changes the memory to it."
+        document["measures"], hint, is_usable = _measure(home, found, manifest.name, json, wanted=measure)
     if json:
         output.print_json(document)
     output.say(hint)
+    if manifest.kind == "embedder" and not is_usable:
+        raise typer.Exit(UNUSABLE_EXIT_CODE)
+
+
+@verbs.command("measure")
+def measure_model(
+    name: Annotated[str, argument("NAME", "An embedding model that is shipped or imported.")],
+    home: options.Home = None,
+    json: options.Json = False,
+) -> None:
+    """Compare a model with the present one on your own messages, as after an import.
+
+    Both embed a sample of your messages and answer the same questions about them, which takes some minutes. Nothing is
+    moved.
+
+    \b
+    Examples:
+      appliance models measure bge-small-en
+    """
+    found = find_home(home)
+    _dimension(name, found)
+    measures, hint, is_usable = _measure(home, found, name, json, wanted=True)
+    if json:
+        output.print_json({"name": name, "measures": measures})
+    output.say(hint)
+    if not is_usable:
+        raise typer.Exit(UNUSABLE_EXIT_CODE)
 
 
 @verbs.command("use")
@@ -268,13 +298,16 @@ def remove(
     if states:
         raise UsageError(
             f"Vectors of this memory were made with {name}.",
-            hint="'appliance reindex --drop-old' removes those that are kept for a rollback."
-            if states == {"kept"}
+            hint="'appliance reindex --drop-old' removes those that are kept for a rollback or not complete."
+            if "active" not in states
             else "Move it to another model first: 'appliance reindex --model NAME'.",
         )
     settings = config.load(found)
-    if name in map(_base_name, (settings.model.name, settings.rerank.model)):
+    if name == _base_name(settings.model.name):
         raise UsageError(f"The settings name {name}.", hint="Choose another one first: 'appliance models use NAME'.")
+    if name == _base_name(settings.rerank.model):
+        hint = f"Take it out of the settings first: rerank.model in {output.display_path(found.config)}."
+        raise UsageError(f"{name} reads the best hits of each search again (rerank.model).", hint=hint)
     shutil.rmtree(info.folder)
     if json:
         output.print_json({"removed": name})
@@ -282,8 +315,12 @@ def remove(
         output.print_line(f"removed {name}")
 
 
-def _measure(home: str | None, found: Home, name: str, json: bool) -> dict[str, Any] | None:
-    """Compare a model with the present one, and print what comes of it; None if there is nothing to measure with."""
+def _measure(
+    home: str | None, found: Home, name: str, json: bool, *, wanted: bool
+) -> tuple[dict[str, Any] | None, str, bool]:
+    """Compare a model with the present one, and print what comes of it. Returns the measures, None if there are none;
+    what to do, because a model is only offered for a memory when it has been measured on it; and whether it can be used
+    at all, as far as is known."""
     from appliance import config
     from appliance.bench import model_comparison
     from appliance.errors import ApplianceError
@@ -292,7 +329,12 @@ def _measure(home: str | None, found: Home, name: str, json: bool) -> dict[str, 
     present = next((used for used, state in _models_in_use(found).items() if state == "active"), None)
     if present is None:
         output.say("The memory is empty, so there is nothing to measure the model with.")
-        return None
+        return None, f"'appliance models use {name}' lets the memory begin with it.", True
+    later = f"'appliance models measure {name}' compares it with {present} on your messages, before you move to it."
+    if not wanted:
+        return None, later, True
+    if present == name:
+        return None, f"The memory uses {name} already.", True
     threads = config.load(found).model.threads or None
     try:
         with options.open_existing(home, "models import") as memory, output.step_progress() as on_step:
@@ -302,13 +344,17 @@ def _measure(home: str | None, found: Home, name: str, json: bool) -> dict[str, 
                 lambda: load(name, (found.models,), threads),
                 on_step=on_step,
             )
-    except (ApplianceError, ModelError) as error:
+    except model_comparison.UnusableModel as error:
+        output.say(f"note: The models were not compared: {error}")
+        return None, f"{name} can't be used for this memory. 'appliance models remove {name}' removes it.", False
+    except (ApplianceError, ModelError, OSError) as error:
         # The import is complete whatever becomes of the comparison.
         output.say(f"note: The models were not compared: {error}")
-        return None
+        return None, later, True
     if not json:
         model_reports.print_comparison(outcome)
-    return model_reports.comparison_document(outcome)
+    hint = f"'appliance reindex --model {name}' changes the memory to it."
+    return model_reports.comparison_document(outcome), hint, True
 
 
 def _generation_documents(home: Home) -> list[dict[str, Any]]:

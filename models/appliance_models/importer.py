@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
+import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +39,9 @@ if TYPE_CHECKING:
     from appliance_models.onnx import GraphOutputs
 
 PROBE_TEXT = "A short sentence to test the model."
+_UNFINISHED = ".import-"
+NEW_SECONDS = 60.0
+"""An import takes less until it holds its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +86,14 @@ def import_pack(
     name = name or (read_manifest(model.path).name if is_pack else model.name)
     target = destination / name
     if target.exists():
-        raise ModelError(f"{target} already exists. Remove it first, or import under another name.")
+        raise _exists_error(target)
     destination.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=destination, prefix=".import-") as temporary:
+    _discard_unfinished(destination)
+    with (
+        _named_when_full(destination),
+        tempfile.TemporaryDirectory(dir=destination, prefix=_UNFINISHED) as temporary,
+        _held(Path(temporary)),
+    ):
         pack = Path(temporary, name)
         pack.mkdir()
         if is_pack:
@@ -92,10 +104,68 @@ def import_pack(
             report = _convert(model, pack, options)
         _check_runs(pack, report.manifest)
         _sync([path for path in pack.rglob("*") if path.is_file()])
-        pack.rename(target)
+        try:
+            pack.rename(target)
+        except OSError as error:
+            if target.exists():  # another import was faster
+                raise _exists_error(target) from error
+            raise
         if os.name == "posix":  # Windows can't sync a folder
             _sync([destination])
     return report
+
+
+def _exists_error(target: Path) -> ModelError:
+    return ModelError(
+        f"There is a model {target.name} already ({target}). Import it under another name (--name), or remove that one "
+        f"first ('appliance models remove {target.name}')."
+    )
+
+
+@contextmanager
+def _named_when_full(destination: Path) -> Iterator[None]:
+    """Within it, the error of a full disk names the folder that is full; that of a copy names what was copied."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise OSError(error.errno, error.strerror, str(destination)) from error
+        raise
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    """Keep other imports from taking ``folder`` for one that was broken off."""
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _discard_unfinished(destination: Path) -> None:
+    """Remove what imports left behind whose process was killed. Windows does not tell those from others."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    for folder in destination.glob(f"{_UNFINISHED}*"):
+        with suppress(OSError):  # it is in use, or has just gone
+            if time.time() - folder.stat().st_mtime < NEW_SECONDS:
+                continue
+            descriptor = os.open(folder, os.O_RDONLY)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(descriptor)
 
 
 def _copy_pack(folder: Path, pack: Path) -> Manifest:

@@ -206,4 +206,6 @@ def require_files(folder: Path, names: Sequence[str]) -> None:
                 if name == TOKENIZER_FILE
                 else "Copy it from where the model came from."
             )
+            if places := sorted(path.parent for path in folder.glob(f"*/{name}")):
+                advice = f"There is one in {places[0]}: import that folder."
             raise ModelMissing(f"{folder / name} is missing: the model can't be imported without it. {advice}")

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import math
+import os
+import random
+import struct
 from pathlib import Path
 
 import pytest
 from cli_runs import Run, document, line, write
 
 from appliance import Appliance
+from appliance.bench.model_comparison import ModelComparison, ModelMeasures, MoveForecast
+from appliance.cli import model_reports
 from appliance_models import DEFAULT_MODEL
+from appliance_models.importer import PROBE_TEXT
+from appliance_models.wordpieces import encode_ids, load_tokenizer
 from tests.homes import copied
-from tests.tiny_models import crossencoder_folder, encoder_folder
+from tests.tiny_models import ENCODER_DIMENSION, ENCODER_ROWS, crossencoder_folder, encoder_folder
 
 
 def one_line(text: str) -> str:
@@ -284,3 +293,91 @@ def test_a_pack_is_imported_under_another_name(run: Run, harbour: Path, boat: Pa
     for name in ("a/b", "jina:x", "x@y", ".x", "a\\b"):
         refused = run("models", "import", pack, "--name", name)
         assert refused.exit_code == 2 and "plain folder name" in one_line(refused.stderr)
+
+
+def test_a_model_that_was_not_measured_is_not_offered_and_can_be_measured_later(
+    run: Run, harbour: Path, boat: Path
+) -> None:
+    result = run("models", "import", harbour / "tiny", "--no-measure")
+    assert "models measure tiny" in result.stderr and "reindex" not in result.stderr
+    assert run("models", "measure", "nothing").exit_code == 5
+    present = run("models", "measure", DEFAULT_MODEL)
+    assert present.exit_code == 0 and "already" in present.stderr
+
+
+@pytest.mark.slow
+def test_a_model_whose_numbers_are_not_finite_for_some_messages_is_not_offered(
+    run: Run, harbour: Path, boat: Path, tmp_path: Path
+) -> None:
+    graph = encoder_folder(tmp_path / "odd") / "onnx" / "model.onnx"
+    graph.write_bytes(with_bad_rows(graph.read_bytes(), tmp_path / "odd"))
+    result = run("models", "import", tmp_path / "odd", "--json")
+    assert result.exit_code == 1 and document(result)["measures"] is None
+    assert "odd gives numbers that are not finite for some of your messages" in one_line(result.stderr)
+    assert "models remove odd" in result.stderr and "reindex" not in result.stderr
+    assert not any((boat / "uploads").glob("*"))
+
+
+def with_bad_rows(graph: bytes, folder: Path) -> bytes:
+    """The graph of a tiny encoder with rows that are not finite for words of the talk, but for none of the probe."""
+    content, table = bytearray(graph), random.Random(0)
+    raw = [struct.pack(f"<{ENCODER_DIMENSION}f", *(table.gauss(0, 1) for _ in range(ENCODER_DIMENSION)))
+           for _ in range(ENCODER_ROWS)]  # fmt: skip
+    read = encode_ids(load_tokenizer(folder / "tokenizer.json"), [PROBE_TEXT, TALK[1]["content"]])
+    probe, talk = ({token % ENCODER_ROWS for token in ids} for ids in read)
+    for row in talk - probe:
+        at = content.index(raw[row])
+        content[at : at + 4] = struct.pack("<f", math.nan)
+    return bytes(content)
+
+
+def test_what_a_killed_import_left_goes_with_the_next_one(run: Run, harbour: Path, boat: Path) -> None:
+    left = boat / "models" / ".import-killed" / "tiny"
+    left.mkdir(parents=True)
+    (left / "model.onnx").write_bytes(b"half of it")
+    running = boat / "models" / ".import-running"
+    running.mkdir()
+    (boat / "models" / ".import-new").mkdir()
+    for folder in (left.parent, running):
+        os.utime(folder, (0, 0))
+    descriptor = os.open(running, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        assert run("models", "import", harbour / "tiny", "--no-measure").exit_code == 0
+    finally:
+        os.close(descriptor)
+    assert sorted(path.name for path in (boat / "models").iterdir()) == [".import-new", ".import-running", "tiny"]
+
+
+def test_a_folder_around_the_model_is_told_from_it(run: Run, harbour: Path, home: Path) -> None:
+    (harbour / "around").mkdir()
+    encoder_folder(harbour / "around" / "tiny")
+    result = run("models", "import", harbour / "around")
+    assert result.exit_code == 5 and f"{harbour / 'around' / 'tiny'}: import that folder" in one_line(result.stderr)
+
+
+def test_a_reranker_of_the_settings_is_kept(run: Run, harbour: Path, home: Path) -> None:
+    run("models", "import", crossencoder_folder(harbour / "again"), "--name", "again")
+    (home / "config.toml").write_text('[rerank]\nmodel = "again"\n')
+    refused = run("models", "remove", "again")
+    assert refused.exit_code == 2 and "rerank.model" in refused.stderr and "models use" not in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("recalls", "speeds", "verdict", "text"),
+    [
+        ((0.5, 0.65), (50, 40), "better", "new finds more than old: 65 of 100 answers among the first ten"),
+        ((0.5, 0.55), (50, 40), "alike", "new finds about as much as old: moving to it gains nothing"),
+        ((0.5, 0.45), (50, 150), "alike", "new finds about as much as old, and is 3.0 times as fast"),
+        ((0.5, 0.3), (50, 150), "worse", "in place of 50. Keep old."),
+    ],
+)
+def test_the_figures_of_a_comparison_are_said_in_a_sentence(
+    recalls: tuple[float, float], speeds: tuple[float, float], verdict: str, text: str
+) -> None:
+    models = [
+        ModelMeasures(name, 8, speed, None, 9, 1.0, {"evidence": {"overall": {"recall@10": recall}}})
+        for name, speed, recall in zip(("old", "new"), speeds, recalls, strict=True)
+    ]
+    outcome = ModelComparison(300, 60, *models, MoveForecast(9, 1.0, 1000))
+    assert outcome.verdict == verdict and text in model_reports._verdict_text(outcome)

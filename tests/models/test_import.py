@@ -77,7 +77,7 @@ def test_a_pack_is_imported_as_it_is(tmp_path: Path) -> None:
 
 def test_an_existing_name_is_not_overwritten(hub_folder: Path, tmp_path: Path) -> None:
     import_pack(hub_folder, tmp_path / "models")
-    with pytest.raises(ModelError, match="already exists"):
+    with pytest.raises(ModelError, match="already"):
         import_pack(hub_folder, tmp_path / "models")
 
 
@@ -116,5 +116,5 @@ def test_a_pack_is_imported_under_its_own_name_or_another_one(tmp_path: Path) ->
     shipped, mine = load(DEFAULT_MODEL), load("mine", [models])
     assert np.array_equal(shipped.embed_query("hello"), mine.embed_query("hello"))
     assert shipped.identity.partition("@")[2] == mine.identity.partition("@")[2] and mine.identity.startswith("mine@")
-    with pytest.raises(ModelError, match="already exists"):
+    with pytest.raises(ModelError, match="already"):
         import_pack(SHIPPED, models, "mine")
