@@ -123,7 +123,7 @@ def show_fact(id: _Id, home: options.Home = None, json: options.Json = False) ->
         "confidence": f"{fact.confidence:.0%}",
         "stated": output.format_timestamp(fact.said_at),
         "holds": _span(fact),
-        "found by": "you" if fact.made_by == "person" else fact.made_by,
+        "from": "you" if fact.made_by == "person" else f"read in {output.plural(len(fact.evidence), 'message')}",
     }
     output.print_fields(fields)
     output.print_line()

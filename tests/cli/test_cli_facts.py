@@ -72,7 +72,7 @@ def test_the_person_decides(run: Run, known: Path) -> None:
 
 
 def test_the_person_tells(run: Run, home: Path) -> None:
-    assert run("facts", "add", "I have a dog named Rex").stdout == "f1 held: dog is Rex\n"
+    assert run("facts", "add", "I have a dog named Rex").stdout == "f1 held: has a dog called Rex\n"
     assert run("facts", "add", "--attribute", "shoe size", "--value", "43").stdout == "f2 held: shoe size is 43\n"
     assert run("facts", "add").exit_code == 2
 

@@ -358,7 +358,11 @@ def test_a_date_ends_before_the_full_stop_of_its_sentence(text: str) -> None:
         (("me", "profile", "health", "intolerante a la lactosa"), "is lactose intolerant"),
         (("me", "profile", "health", "type 2 diabetes"), "has type 2 diabetes"),
         (("me", "date", "wedding", "2026-05-03"), "wedding is on 2026-05-03"),
-        (("Ana", "preference", "favourite colour", "blue"), "favourite colour of Ana is blue"),
+        (("Ana", "preference", "favourite colour", "blue"), "Ana's favourite colour is blue"),
+        (("me", "relation", "otter", "Lutz"), "has an otter called Lutz"),
+        (("Diego", "relation", "guinea pig", "Rex"), "Diego has a guinea pig called Rex"),
+        (("me", "relation", "sister", "Mira"), "sister is Mira"),
+        (("me", "profile", "dog", "none"), "dog is none"),
     ],
 )
 def test_how_a_fact_reads(fact: tuple[str, str, str, str], sentence: str) -> None:

@@ -261,7 +261,7 @@ def test_a_session_that_gives_nothing_to_others_has_no_facts(memory: Appliance, 
 
 
 def test_the_person_tells_facts(memory: Appliance) -> None:
-    assert texts(memory.facts.add("I have a dog named Rex")) == ["dog is Rex"]
+    assert texts(memory.facts.add("I have a dog named Rex")) == ["has a dog called Rex"]
     assert texts(memory.facts.add("the key hangs behind the clock")) == ["the key hangs behind the clock"]
     assert texts(memory.facts.add(attribute="shoe size", value="43")) == ["shoe size is 43"]
     assert all(fact.made_by == "person" and fact.confidence == 1 for fact in memory.facts.list())

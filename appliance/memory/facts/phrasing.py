@@ -44,6 +44,11 @@ TIMELESS = frozenset("allergy health origin birthplace birthday name language de
 RECURRING = frozenset(("anniversary", "birthday"))  # dates of every year
 # Relations that are one attribute.
 PARTNER_RELATIONS = frozenset("wife husband partner girlfriend boyfriend fiancé fiancée fiance fiancee spouse".split())
+# Relations to animals, which have a name as people do.
+_ANIMALS = frozenset(
+    "dog cat pet rabbit turtle parrot hamster horse tortoise otter snake lizard gecko iguana ferret hedgehog goat"
+    " donkey llama alpaca canary budgie axolotl chinchilla chameleon parakeet pony goldfish tarantula gerbil".split()
+) | {"guinea pig"}
 _EXCLUSIVE_ATTRIBUTES = {"likes": "taste", "dislikes": "taste"}  # a new taste for a thing replaces the old one
 
 # A food that somebody avoids replaces neither their diet nor another food that they avoid.
@@ -150,8 +155,12 @@ def fact_sentence(subject: str, kind: str, name: str, value: str) -> str:
     if name == "birthday":
         return ("birthday: " if of_user else f"{subject}'s birthday: ") + _format_day(value)
     template = SENTENCE_TEMPLATES.get(name)
-    if template is None:
-        return f"{name if of_user else f'{name} of {subject}'} is {_day_or_month(value) if kind == 'date' else value}"
+    if kind == "relation" and name in _ANIMALS:
+        template = f"has {'an' if name[0] in 'aeiou' else 'a'} {name} called {{}}"
+    elif template is None:
+        if not of_user:  # a date is one of a thing, "deadline of grant"; the others are of people
+            name = f"{name} of {subject}" if kind == "date" else f"{subject}'s {name}"
+        return f"{name} is {_day_or_month(value) if kind == 'date' else value}"
     if name == "diet" and (negation := _WITHOUT.match(value)):
         template, value = "avoids {}", _in_english(value[negation.end() :])
     elif name in ("diet", "health"):
