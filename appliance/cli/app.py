@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 
 from appliance import __version__
 from appliance.cli import options, output
+from appliance.cli.verb_group import MAX_HELP_CHARACTERS, group_class
 from appliance.errors import ApplianceError, OutOfMemory, StoreError
 from appliance.runtime.address_space import MEMORY_HINT
 
@@ -95,7 +96,9 @@ class CommandGroup(TyperGroup):
         """List the verbs in their groups."""
         for group, verbs in VERBS.items():
             with formatter.section(group):
-                formatter.write_dl([(verb, self.commands[verb].get_short_help_str(200)) for verb in verbs])
+                formatter.write_dl(
+                    [(verb, self.commands[verb].get_short_help_str(MAX_HELP_CHARACTERS)) for verb in verbs]
+                )
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
         """Run and exit. typer's own method knows neither our exit codes nor ``--json``."""
@@ -161,15 +164,14 @@ def _command_path(program: CommandGroup, arguments: Sequence[str]) -> str:
 
 
 def _report_usage(error: Any, as_json: bool, named: str) -> None:
+    from appliance.cli.usage_errors import usage_hint, usage_text
+
     context = getattr(error, "ctx", None)
     command = context.command_path if context else named
-    hint = f"See '{command} --help'."
-    if context and error.format_message().startswith("Got unexpected extra argument"):
-        takes_words = any(part.param_type_name == "argument" for part in context.command.params)
-        hint = f"Put text with spaces in quotation marks. {hint}" if takes_words else hint
-    output.say_error(error.format_message(), hint)
+    text, hint = usage_text(error), usage_hint(error, named)
+    output.say_error(text, hint)
     if as_json:
-        _print_error("UsageError", error.format_message(), command, hint)
+        _print_error("UsageError", text, command, hint)
 
 
 def _report_bug(error: Exception, as_json: bool) -> int:
@@ -234,7 +236,7 @@ def build(only: str | None = None) -> typer.Typer:
                 continue
             verb = _load(place)
             if isinstance(verb, typer.Typer):
-                built.add_typer(verb, name=name)
+                built.add_typer(verb, name=name, cls=group_class(verb))
             else:
                 built.command(name)(verb)
     return built

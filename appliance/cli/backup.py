@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
+from appliance.cli.verb_group import VerbGroup
 from appliance.errors import ApplianceError, NotFound, StoreError, UsageError
 from appliance.paths import BACKUP_PASSPHRASE_VARIABLE, find_home
 
@@ -29,7 +29,7 @@ Identity = Annotated[
 ]
 
 
-class _BackupGroup(TyperGroup):
+class _BackupGroup(VerbGroup):
     """Reads ``backup FOLDER`` as ``backup make FOLDER``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

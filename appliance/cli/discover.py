@@ -24,7 +24,7 @@ COLUMN_TITLES = ("", "tool", "chats", "first", "last", "size", "path")
 
 def discover(
     paths: Annotated[
-        list[str] | None, argument("PATH|TOOL", "With --watch: only these paths, or those of these programs.")
+        list[str] | None, argument("[PATH|TOOL]…", "With --watch: only these paths, or those of these programs.")
     ] = None,
     watch: Annotated[
         bool, flag("--watch", "Watch what was found: on a terminal after a question, else all or what is named.")

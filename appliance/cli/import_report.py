@@ -72,7 +72,8 @@ def print_report(report: IngestReport, dry_run: bool) -> None:
     if report.pending:
         state = f"{output.plural(report.pending, 'passage')} can be searched by words only so far"
     elif dry_run:
-        state = "nothing was stored"
+        twice = report.total("new") and len(report.files) > 1
+        state = f"nothing was stored{'; what several of the files hold is counted for each' if twice else ''}"
     elif documents or any(map(report.total, ("new", "updated", "duplicates"))):
         state = "all of it can be searched by words and by meaning"
     else:

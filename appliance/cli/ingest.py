@@ -32,7 +32,7 @@ PARTIAL_EXIT_CODE = 1
 
 
 def ingest(
-    paths: Annotated[list[Path] | None, argument("PATH", "Files, folders and zips.")] = None,
+    paths: Annotated[list[Path] | None, argument("[PATH]…", "Files, folders and zips.")] = None,
     format: Annotated[str | None, option("--format", "F", "Format of the files. Default: detected.")] = None,
     user: options.TargetUser = None,
     dry_run: Annotated[bool, flag("--dry-run", "Show what would be imported; change nothing.")] = False,

@@ -118,6 +118,7 @@ def _count_rows(counts: dict[str, int]) -> dict[str, str]:
     }
     if kept := counts["kept_attachments"]:
         rows["attachments"] += f"; {kept:,} {'copy' if kept == 1 else 'copies'}"
+    rows["sessions"] += "; 'appliance sessions --all' lists them all"
     if pages := counts["document_pages"]:
         rows["documents"] += f"; {output.plural(pages, 'page')}, which are among the messages"
     return rows

@@ -44,7 +44,10 @@ def pin(
     output.print_columns(
         [[message.id, output.format_timestamp(message.timestamp), output.one_line(message.text)] for message in found]
     )
-    output.say(f"{output.plural(len(found), 'message')} pinned by {user}")
+    if found:
+        output.say(f"{output.plural(len(found), 'message')} pinned by {user}")
+    else:
+        output.say(f"No messages are pinned by {user}. Pin one with 'appliance pin ID'.")
 
 
 def unpin(references: Annotated[list[str], _IDS], home: options.Home = None, json: options.Json = False) -> None:
@@ -79,6 +82,7 @@ def feedback(
       appliance feedback m346 outdated
       appliance feedback m346 outdated --undo
     """
+    _require_message(reference)
     with options.open_existing(home, "feedback") as memory:
         message = memory.message(reference)
         before = memory.pins.importance(message.id)
@@ -113,6 +117,7 @@ def correct(
       appliance correct m345 "The blue key opens the attic"
       pbpaste | appliance correct m345 -
     """  # fmt: skip
+    _require_message(reference)
     content = options.read_text(text)
     with options.open_existing(home, "correct") as memory:
         old = memory.message(reference)
@@ -132,13 +137,28 @@ def correct(
         output.print_line(f"{message.id} corrected")
 
 
+def _require_message(reference: str) -> None:
+    """
+    Raises:
+        NotFound: It has the form of a conversation's id. A message may have this id in its export, but is hardly meant.
+    """
+    if options.SESSION_ID.fullmatch(reference):
+        raise NotFound(
+            f"{reference} is the id of a conversation, not of a message.",
+            hint=f"'appliance show {reference}' lists its messages; 'appliance sessions pin {reference}' pins it.",
+        )
+
+
 def _set_pinned(references: list[str], pinned: bool, home: str | None, json: bool) -> None:
     """Pin or unpin the messages that exist; the others are reported, and the exit code is that of NotFound."""
     changed: list[Message] = []
     missing: list[NotFound] = []
+    were_so: set[str] = set()
     with options.open_existing(home, "pin" if pinned else "unpin") as memory:
         for reference in references:
             try:
+                _require_message(reference)
+                were_so |= {message.id for message in [memory.message(reference)] if message.pinned == pinned}
                 changed.append(memory.pin(reference) if pinned else memory.unpin(reference))
             except NotFound as error:
                 missing.append(error)
@@ -146,7 +166,8 @@ def _set_pinned(references: list[str], pinned: bool, home: str | None, json: boo
         output.print_json({"messages": changed, "missing": [str(absent) for absent in missing]})
     else:
         for message in changed:
-            output.print_line(f"{message.id} {'pinned' if pinned else 'unpinned'}")
+            before = ("was already " if pinned else "was not ") if message.id in were_so else ""
+            output.print_line(f"{message.id} {before}{'pinned' if pinned or before else 'unpinned'}")
     for absent in missing:
         output.say_error(str(absent), absent.hint)
     if missing:

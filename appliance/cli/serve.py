@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def serve(
     paths: Annotated[
-        list[Path] | None, argument("PATH", "Folders to watch besides the inbox and the configured ones.")
+        list[Path] | None, argument("[PATH]…", "Folders to watch besides the inbox and the configured ones.")
     ] = None,
     host: Annotated[str | None, option("--host", "ADDRESS", "Address to listen on. Default: 127.0.0.1.")] = None,
     port: Annotated[

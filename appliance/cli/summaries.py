@@ -8,10 +8,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
-from typer.core import TyperGroup
 
 from appliance.cli import options, output
 from appliance.cli.options import argument, option
+from appliance.cli.verb_group import VerbGroup
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ LIST_FIELDS = ("decisions", "commitments", "unresolved", "solved")
 NAME_FIELDS = ("tools", "files", "entities")
 
 
-class _SummariesGroup(TyperGroup):
+class _SummariesGroup(VerbGroup):
     """Reads ``summaries s12`` as ``summaries list s12``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -35,7 +35,7 @@ _CHANGES = ("add", "remove")
 def watch(
     paths: Annotated[
         list[str] | None,
-        argument("PATH", "Folders to watch besides the inbox and the configured ones; or add|remove and PATHs."),
+        argument("[PATH]…", "Folders to watch besides the inbox and the configured ones; or add|remove and PATHs."),
     ] = None,
     once: Annotated[bool, flag("--once", "Read and embed what is there, then exit.")] = False,
     user: options.TargetUser = None,

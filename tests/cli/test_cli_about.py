@@ -79,6 +79,29 @@ def test_a_wrong_setting_is_a_usage_error(run: Run, filled: Path, verb: str) -> 
     assert "config.toml" in result.stderr
 
 
+WRONG = (
+    ("search wifi --limit 0", "--limit must be at least 1, not 0.", "See 'appliance search --help'."),
+    ("search wifi -k many", "--limit must be a whole number, not 'many'.", "See 'appliance search --help'."),
+    ("serve --port 99999", "--port must be from 0 to 65535, not 99999.", "See 'appliance serve --help'."),
+    ("timeline Zork", "'appliance timeline' does not take 'Zork'.", "See 'appliance timeline --help'."),
+    ("search wifi code", "'appliance search' does not take 'code'.", "Put text with spaces in quotation marks. See"),
+    ("tag s1", "No such command 's1'.", "It takes add, remove, list. See 'appliance tag --help'."),
+    ("tui --user", "--user needs a value.", "See 'appliance tui --help'."),
+    ("verify --foo", "There is no option --foo.", "See 'appliance verify --help'."),
+    ("search wifi --limt 3", "There is no option --limt. Did you mean --limit", "See 'appliance search --help'."),
+    ("--home /tmp", "There is no option --home.", "Options stand behind the command, as in"),
+    ("pin s3", "s3 is the id of a conversation, not of a message.", "'appliance sessions pin s3' pins it."),
+    ("feedback s3 used", "s3 is the id of a conversation, not of a message.", "'appliance show s3' lists"),
+)
+
+
+def test_a_wrong_command_line_says_what_is_wrong_in_plain_words(run: Run, filled: Path) -> None:
+    for arguments, text, hint in WRONG:
+        result = run(*arguments.split())
+        said = " ".join(result.stderr.split())
+        assert result.exit_code in (2, 4) and said.startswith(f"error: {text}") and hint in said, arguments
+
+
 def test_path_lists_the_places(run: Run, home: Path, tmp_path: Path) -> None:
     places = document(run("path", "--json"))
     assert places["home"] == str(home)

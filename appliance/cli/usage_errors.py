@@ -1,0 +1,82 @@
+"""Errors of the command line in plain words: those of its parser name types and ranges as a programmer would."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+_RANGE = re.compile(r"(?:(?P<least>[\d.-]+)<=)?x(?:>=(?P<at_least>[\d.-]+))?(?:<=(?P<most>[\d.-]+))?")
+_RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = tuple(
+    (re.compile(pattern), word)
+    for pattern, word in (
+        (
+            r"Invalid value for (?P<option>.+?): (?P<value>\S+) is not in the range (?P<range>\S+?)\.?",
+            lambda found: f"{_option(found['option'])} must be {_range(found['range'])}, not {found['value']}.",
+        ),
+        (
+            r"Invalid value for (?P<option>.+?): (?P<value>'.*') is not a valid (?P<kind>int|float)\w*(?: range)?\.?",
+            lambda found: (
+                f"{_option(found['option'])} must be a {'whole ' * (found['kind'] == 'int')}number, not"
+                f" {found['value']}."
+            ),
+        ),
+        (r"Option '(?P<option>.+)' requires an argument\.?", lambda found: f"{found['option']} needs a value."),
+        (
+            r"No such option: (?P<option>\S+)(?: Did you mean (?P<one>\S+?)\?| \(Possible options: (?P<some>.*)\))?",
+            lambda found: _no_option(found["option"], found["one"] or found["some"] or ""),
+        ),
+    )
+)
+
+
+def usage_text(error: Any) -> str:
+    """The text of an error of the parser."""
+    text = str(error.format_message())
+    context = getattr(error, "ctx", None)
+    if context is not None and (extra := re.fullmatch(r"Got unexpected extra arguments? ?\((.*)\)", _plural(text))):
+        return f"'{context.command_path}' does not take '{extra[1]}'."
+    return next((word(found) for pattern, word in _RULES if (found := pattern.fullmatch(text))), text)
+
+
+def usage_hint(error: Any, named: str) -> str:
+    """What to do about an error of the parser. ``named`` is the command that was named, which not every one knows."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else named
+    hint = f"See '{command} --help'."
+    text = str(error.format_message())
+    if context is None:
+        return hint
+    verbs = list(getattr(context.command, "commands", ()))
+    if text.startswith("Got unexpected extra argument"):
+        takes_words = any(part.param_type_name == "argument" for part in context.command.params)
+        return f"Put text with spaces in quotation marks. {hint}" if takes_words else hint
+    if text.startswith("No such option") and context.parent is None:
+        return f"Options stand behind the command, as in 'appliance search wifi --limit 3'. {hint}"
+    if text.startswith("No such command") and context.parent is not None and "Did you mean" not in text:
+        return f"It takes {', '.join(verbs)}. {hint}"
+    return hint
+
+
+def _plural(text: str) -> str:
+    return text.replace("argument(s)", "arguments")
+
+
+def _option(names: str) -> str:
+    """The name of an option of which several are quoted: "'--limit' / '-k'"."""
+    return names.split(" / ")[0].strip("'")
+
+
+def _range(text: str) -> str:
+    found = _RANGE.fullmatch(text)
+    if found is None:
+        return f"in the range {text}"
+    least, most = found["least"] or found["at_least"], found["most"]
+    if least and most:
+        return f"from {least} to {most}"
+    return f"at least {least}" if least else f"at most {most}"
+
+
+def _no_option(option: str, others: str) -> str:
+    meant = ", ".join(part.strip() for part in others.split(",") if part.strip())
+    return f"There is no option {option}." + (f" Did you mean {meant}?" if meant else "")
