@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from screens import run, shown, until
+from test_tui_footer import footer
 from textual.widgets import Static
 
 from appliance import Appliance
@@ -79,10 +80,12 @@ def test_the_files_of_a_conversation_and_of_all_are_listed(filled: Path, monkeyp
             page, note = app.screen, app.screen.query_one("#attachments-note", Static)
             assert isinstance(page, AttachmentsScreen)
             await until(pilot, lambda: "No files in this conversation; a lists those of all" in str(note.visual))
+            await until(pilot, lambda: "a All" in footer(app) and not {"Open", "Kind"} & set(footer(app).split()))
             await pilot.press("a")
             rows = page.query_one(RowList)
             await until(pilot, lambda: {file.name for file in rows.items} == {"garden.jpg", "gone.pdf"})
             assert str(note.visual) == "2 files" and "all conversations" in str(page.children[0].border_title)
+            await until(pilot, lambda: {"Open", "Message", "Kind"} <= set(footer(app).split()))
             await pilot.press("f")
             await until(pilot, lambda: [file.name for file in rows.items] == ["garden.jpg"])
             await pilot.press("enter")

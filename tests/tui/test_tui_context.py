@@ -354,7 +354,8 @@ def test_before_anything_is_typed_the_screen_explains_itself_with_an_example(mem
         explanation = screen.query_one("#context-empty", Static)
         await until(pilot, lambda: explanation.display)
         example = "What did we say about “Moving”?"
-        assert example in str(explanation.render()) and "word for word" in str(explanation.render())
+        assert example in screen.query_one("#context-query", Input).placeholder
+        assert "takes the example" in str(explanation.render()) and "word for word" in str(explanation.render())
         assert not screen.query_one(PromptView).display
         assert "o200k" not in str(screen.query_one("#context-options", Static).render())
         await pilot.press("right")

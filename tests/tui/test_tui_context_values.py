@@ -10,6 +10,7 @@ from appliance.context import shares as engine_shares
 from appliance.types import Context, ContextItem, Dropped, Layer
 from appliance_tui.budget_shares import BUDGET_STEPS, PRESETS, adjust_share, next_budget, preset_shares
 from appliance_tui.context_changes import GONE_REASON, compare_contexts
+from appliance_tui.screens.context import _explanation
 from appliance_tui.widgets import layers
 from appliance_tui.widgets.prompt_view import LAYER_BY_HEADING, prompt_lines, wrap_line
 
@@ -102,3 +103,20 @@ def test_core_memory_is_shown_without_a_share(memory: Appliance) -> None:
     assert layers.row_key(entry) == ("core", "core:persona") and entry.item.text == "Answer briefly."
     lines = prompt_lines(context.text, 80)
     assert (lines[1].layer, lines[1].item, lines[1].text) == ("core", "core:persona", "[core persona] Answer briefly.")
+
+
+@pytest.mark.parametrize("id", ["f7", "core:persona", "core:project-garden-of-the-neighbours"])
+def test_the_tokens_of_an_item_are_seen_however_long_its_id_is(id: str) -> None:
+    entry = layers.LayerEntry("core", ContextItem(id, "Answer briefly. " * 9, 1_234, "full", {}))
+    for width in (41, 74):
+        row = layers.render_row(entry, width)
+        assert row.plain.endswith("… 1,234") and row.cell_length <= width
+
+
+def test_the_explanation_of_the_screen_fits_into_a_small_terminal() -> None:
+    """80 by 24 cells leave seven lines of 74 cells."""
+    context = Context("", 8_000, 0, "o200k_base", (), (), "", ())
+    for example in ("What did we say about “Inspect the synthetic fixture”?", ""):
+        lines = _explanation(context, example).plain.split("\n")
+        assert len(lines) <= 7 and all(len(line) <= 74 for line in lines)
+        assert {line.split()[1] for line in lines[2:]} == {"core", *PRESETS["assistant"]}

@@ -15,11 +15,12 @@ from textual.command import CommandList
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from appliance import Appliance
+from appliance import Appliance, UsageError
 from appliance_tui.app import ApplianceApp
-from appliance_tui.core_blocks import block_parts
+from appliance_tui.core_blocks import block_parts, limit_block, protect_block
 from appliance_tui.details import DetailList
 from appliance_tui.screens.context import ContextScreen
+from appliance_tui.screens.forget import ForgetScreen
 from appliance_tui.screens.memory import MemoryScreen
 from appliance_tui.screens.palette import PaletteScreen
 from appliance_tui.screens.picker import PickerScreen
@@ -80,6 +81,46 @@ def test_the_characters_of_all_blocks_are_told_from_their_limits(memory: Applian
         assert isinstance(entry, BlockEntry)
         room = list(block_parts(entry.block, entry.used, entry.together, ()))[1].content.plain
         assert "all blocks 20, with limits of 4,000 together (at most 8,000)" in room
+
+
+def test_limits_and_who_may_change_a_block_are_changed_and_taken_back(memory: Appliance) -> None:
+    block = memory.core.set("persona", "Answer briefly.")
+    longer = limit_block(memory, "persona", "3,000", None, block.revision)
+    revision = memory.core.get("persona").revision
+    alone = protect_block(memory, "persona", None, revision)
+    assert (longer.done, alone.done) == ("persona may have 3,000 characters", "Only you can change persona")
+    block = memory.core.get("persona")
+    assert (block.limit, block.read_only, block.value) == (3000, True, "Answer briefly.")
+    with pytest.raises(UsageError, match="is no number of characters"):
+        limit_block(memory, "persona", "lots", None, block.revision)
+    memory.core.set("persona", limit=4000)
+    alone.undo(memory)
+    assert not memory.core.get("persona").read_only
+    with pytest.raises(UsageError, match="limit of persona was changed meanwhile"):
+        longer.undo(memory)
+    memory.core.set("persona", limit=3000)
+    longer.undo(memory)
+    assert memory.core.get("persona").limit == 2000
+
+
+@pytest.mark.slow
+def test_keys_limit_protect_and_forget_a_block(memory: Appliance) -> None:
+    memory.core.set("persona", "Answer briefly.")
+
+    async def body(app: ApplianceApp, pilot: Pilot[None], screen: MemoryScreen) -> None:
+        await until(pilot, lambda: {"Limit", "Forget"} <= set(footer(app).split()) and "o Only you" in footer(app))
+        await pilot.press("l", "3", "0", "0", "0", "enter")
+        await until(pilot, lambda: memory.core.get("persona").limit == 3000)
+        await until(pilot, lambda: app.focused is screen._rows and "of 3,000 characters" in about(screen))
+        await pilot.press("o")
+        await until(pilot, lambda: memory.core.get("persona").read_only and "Assistants too" in footer(app))
+        await pilot.press("d")
+        await until(pilot, lambda: isinstance(app.screen, ForgetScreen))
+        await until(pilot, lambda: app.screen.query_one("#forget-count").has_focus)
+        await pilot.press("1", "enter")
+        await until(pilot, lambda: memory.core.list() == [])
+
+    show(memory, body)
 
 
 @pytest.mark.slow

@@ -12,6 +12,8 @@ from appliance.requests.typed_filters import SearchFilters
 from appliance.types import Identity, Person
 from appliance_tui.filters import _author_note, filter_note, matches_words, parse_filter
 from appliance_tui.screens.picker import PickerOption, PickerScreen
+from appliance_tui.search_notes import no_hits
+from appliance_tui.search_results import SearchResults, SearchSpec
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import SearchInput
 
@@ -33,6 +35,13 @@ from appliance_tui.widgets.search_line import SearchInput
 )
 def test_what_is_said_about_filters(text: str, note: str) -> None:
     assert filter_note(text) == note
+
+
+def test_a_long_query_that_found_nothing_is_repeated_in_short() -> None:
+    results = SearchResults(SearchSpec("ferry " * 2000, {}))
+    text = no_hits(results, SearchFilters(), {}, is_typing=True)
+    assert text.startswith("No matches for “ferry ferry") and text.endswith("…”.") and len(text) < 130
+    assert no_hits(SearchResults(SearchSpec(" ferry ", {})), SearchFilters(), {}, True) == "No matches for “ferry”."
 
 
 def test_a_date_of_several_words_is_a_filter_in_the_picker() -> None:

@@ -92,7 +92,7 @@ def session_of(app) -> str:  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize(
-    ("query", "said"), [("macaw", "found by meaning ·"), ("lighthouse", "found by meaning, words in 2 messages  n N ·")]
+    ("query", "said"), [("macaw", "found by meaning ·"), ("lighthouse", "found by meaning, 2 matches  n N ·")]
 )
 def test_a_hit_without_a_word_of_the_query_counts_no_words(filled: Path, query: str, said: str) -> None:
     async def body() -> None:
@@ -105,7 +105,7 @@ def test_a_hit_without_a_word_of_the_query_counts_no_words(filled: Path, query: 
             results = SearchResults(spec, [hit], matches, total=1)
             app.push_screen(ConversationScreen(hit.session_id, hit.message_id, results))
             await until(pilot, lambda: said in note(app))
-            assert "words 1" not in note(app)
+            assert "match 1" not in note(app)
 
     run(body)
 
@@ -122,13 +122,14 @@ def test_enter_lands_on_the_sentence_and_brackets_go_on(filled: Path) -> None:
             page = app.screen
             await until(pilot, lambda: "Mira Halvorsen" in glowing(page))
             assert "We talked" not in glowing(page) and "lighthouse" in marked(page)
-            await until(pilot, lambda: "words 1 of 2  n N" in note(app))
+            await until(pilot, lambda: "match 1 of 2  n N" in note(app))
             column = page.transcript.scrollable_content_region.width - 1
             marks = [row for row, strip in enumerate(rows(page)) if strip.text[column] == "━"]
             heights = page.transcript._heights
             assert marks == [heights.top(index) * len(rows(page)) // heights.total for index in (10, 40)]
             await pilot.press("n")
             await until(pilot, lambda: page.transcript.mark == 40)
+            await until(pilot, lambda: f"hit {found.index('c40') + 1} of " in note(app))  # whatever led to it
             await pilot.press("N")
             await until(pilot, lambda: page.transcript.mark == 10)
             # On to each of the other hits, one of which is folded away in another conversation.
@@ -326,7 +327,10 @@ def test_less_likely_hits_stand_behind_all_likely_ones_however_near() -> None:
     assert [hit.message_id for hit in results.hits] == ["m10", "m50", "m11", "m51"]
     assert results.last_likely == 1 and not results.followers and results.total_text() == "4 hits, 2 likely"
     results.position = 2
-    assert results.position_text("m11") == "less likely hit 3 of 4" and results.position_text("m12") == "4 hits"
+    assert (
+        results.position_text("m11") == "less likely hit 3 of 4"
+        and results.position_text("m12") == "left less likely hit 3 of 4"
+    )
     by_time = SearchResults(SearchSpec("q", {}, sort="time"))
     by_time.add(page("1:10 2:50 3:11", likely=1))
     assert by_time.last_likely is None and by_time.followers == {"m11"} and by_time.total_text() == "3 hits"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
 import time
 from collections.abc import Awaitable
 from contextlib import asynccontextmanager
@@ -22,12 +23,13 @@ from appliance.types import FileReport, FileStatus, ImportedFile, InputProblem
 from appliance_models import HashEmbedder
 from appliance_tui.app import ApplianceApp
 from appliance_tui.ingestion import ImportOutcome
-from appliance_tui.path_input import complete_path, parse_paths, source_file
+from appliance_tui.path_input import complete_common, complete_path, matching_names, open_file, parse_paths, source_file
 from appliance_tui.screens.conversation import ConversationScreen
 from appliance_tui.screens.import_preview import ImportPreviewScreen, PathInput
 from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.throughput import Throughput, format_bytes, format_duration
 from appliance_tui.widgets.files import FileList, files_in, imported_row, outcome_rows
+from tests import waits
 
 SIZES = [(80, 24), (200, 60)]
 
@@ -401,6 +403,25 @@ def test_a_path_is_completed_by_what_is_there(two: tuple[Path, Path]) -> None:
     assert complete_path(f"{folder}/z") is None
     assert complete_path(f"{folder}/no/such") is None
     assert complete_path("") is None
+    (folder / "deeds.txt").touch()
+    assert complete_common(f"{folder}/d") == f"{folder}/dee" and matching_names(f"{folder}/d") == ["deeds.txt", "deep/"]
+    assert complete_common(f"{folder}/deep") == f"{folder}/deep/" and complete_common(f"{folder}/z") == f"{folder}/z"
+
+
+def test_a_program_that_opens_a_file_is_no_zombie_when_it_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Process(subprocess.Popen):  # type: ignore[type-arg]
+        def __init__(self, *args: object, **named: object) -> None:
+            super().__init__(*args, **named)  # type: ignore[call-overload]
+            started.append(self)
+
+    monkeypatch.setattr("appliance_tui.path_input.OPEN_COMMAND", "true")
+    monkeypatch.setattr("appliance_tui.path_input.subprocess.Popen", Process)
+    assert open_file(Path("/"))
+    waits.until(lambda: started[0].returncode == 0)  # set by what waits for it, not by looking
+    monkeypatch.setattr("appliance_tui.path_input.OPEN_COMMAND", "/no/such/program")
+    assert not open_file(Path("/"))
 
 
 def test_speed_and_time_left_are_those_of_late() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from screens import fill, run, shown, type_in, until
 from textual.color import Color as Shade
+from textual.events import MouseScrollDown, MouseScrollUp
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
@@ -246,5 +247,28 @@ def test_the_mark_is_readable_in_every_theme(filled: Path, theme: str) -> None:
                         assert behind is not None
                         colours = (Shade.from_rich_color(cell.style.color), Shade.from_rich_color(behind))
                         assert contrast(*colours) >= MIN_CONTRAST, (screen.PLACE, y)
+
+    run(body)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("scene", "height"), [(recall, 9), (conversations, 8)])
+def test_no_row_out_of_sight_is_current_after_the_wheel(scene: Any, height: int, filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled, (80, height)) as (app, pilot):
+            screen = await scene(app, pilot)
+            rows = screen.selectable
+            await until(pilot, lambda: rows.max_scroll_y > 1 and rows.current_row() == 0)
+
+            def is_seen() -> bool:
+                top = rows.scroll_offset.y
+                return rows.current_row() in {rows.row_at(line) for line in range(top, top + rows.size.height)}
+
+            for wheel in (MouseScrollDown, MouseScrollUp):
+                for _ in range(8):
+                    rows.post_message(wheel(rows, 5, 2, 0, 1, 0, False, False, False))
+                end = rows.max_scroll_y if wheel is MouseScrollDown else 0
+                await until(pilot, lambda end=end: rows.scroll_offset.y == end and is_seen())
+                assert rows.current_row() or not end
 
     run(body)

@@ -152,9 +152,9 @@ def test_a_paste_keeps_its_place_among_the_keys(filled: Path) -> None:
         async with shown(filled) as (app, pilot):
             await burst(pilot, "escape", "/a")
             assert app._driver is not None
-            app._driver.send_message(Paste("ferry"))
+            app._driver.send_message(Paste("\n  ferry\tto\r\nBrodgar \n\n"))
             await burst(pilot, "z")
-            await until(pilot, lambda: line_of(pilot) == "aferryz")
+            await until(pilot, lambda: line_of(pilot) == "aferry to Brodgarz")
 
     run(body)
 

@@ -63,7 +63,14 @@ def test_changes_are_taken_back_one_after_the_other(filled: Path) -> None:
             "Tagged 2 conversations: boats, #Sea", "Removed the tag from 2 conversations: sea",
         ]  # fmt: skip
         assert memory.sessions.info("s1").tags == ("boats",)
-        for change in reversed(made):
+        assert [change.undone for change in made[1:4]] == [
+            "Pinned 2 messages", "Unpinned 2 conversations", "The title is “Harbour watch” again",
+        ]  # fmt: skip
+        one = undo.toggle_pins(memory, ("m3",)), undo.toggle_session_pins(memory, ("s3",))
+        assert [change.undone for change in one] == [
+            "Pinned “Remind me: my sister Mira moved to Lisb…”", "Unpinned “The ledger”",
+        ]  # fmt: skip
+        for change in (*one[::-1], *reversed(made)):
             change.undo(memory)
         after = memory.sessions.list(), {id: memory.message(id).pinned for id in ("m1", "m2", "m3")}
         assert after == before
@@ -119,7 +126,7 @@ def test_the_key_takes_back_a_pin_and_says_what_it_did(filled: Path) -> None:
             await said(app, pilot, "Pinned 1 message  (u undoes it)")
             await until(pilot, lambda: "★" in screen.query_one(HitList).render_line(0).text)
             await pilot.press("u")
-            await said(app, pilot, "Unpinned 1 message")
+            await said(app, pilot, "Undone in Recall: Unpinned “")
             assert not memory.message(id).pinned
             await until(pilot, lambda: "★" not in screen.query_one(HitList).render_line(0).text)
             await pilot.press("p")
@@ -254,7 +261,7 @@ def test_undo_waits_for_the_change_that_was_asked_for_before_it(filled: Path) ->
 
             memory.pin = slowly  # type: ignore[method-assign,assignment]
             await pilot.press("down", "p", "u")
-            await said(app, pilot, "Unpinned 1 message")
+            await said(app, pilot, "Unpinned “")
             assert memory.message(first).pinned and not memory.message(second).pinned
             assert not any("undoes it" in notice for notice in notices(app)), "what is done says so no more"
 
@@ -279,7 +286,7 @@ def test_a_change_can_be_taken_back_although_its_screen_was_closed(filled: Path)
 
             memory.pin = slowly  # type: ignore[method-assign,assignment]
             await pilot.press("p", "escape", "escape", "u")
-            await said(app, pilot, "Unpinned 1 message")
+            await said(app, pilot, "Unpinned “")
             assert not memory.message(id).pinned
 
     run(body)

@@ -127,6 +127,9 @@ def test_enter_lists_what_a_read_file_gave_and_tab_changes_lists(home: Path, tmp
             await type_in(pilot, "robin")
             await until(pilot, lambda: "new user: robin" in words(app))
             await pilot.press("enter")
+            await until(pilot, lambda: "There is no user robin yet. Enter again begins an empty memory" in words(app))
+            assert app.user is None
+            await pilot.press("backspace", "n", "enter", "enter")
             await until(pilot, lambda: app.user == "robin")
 
     run(body)

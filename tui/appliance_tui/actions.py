@@ -292,6 +292,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("memory.correct", "c", "correct", "Correct", "Correct the fact, or a block of one line."),
     Action("memory.reject", "r", "reject", "Reject", "Reject the fact; the same words do not bring it back."),
     Action("memory.versions", "v", "versions", "Versions", "The texts that a block of core memory had; choose one."),
+    Action("memory.limit", "l", "limit", "Limit", "The most characters of a block of core memory."),
+    Action("memory.protect", "o", "protect", "Only you", "Whether only you may change a block, or assistants too."),
     Action("memory.add", "n", "add", "Add", "Add a fact: a sentence, or name = value; a block: name = text."),
     Action("memory.filter", "slash", "filter", "Filter", "Filter by words."),
     Action("memory.clear", "escape", "clear", "All", "Clear the filter.", False),
@@ -299,7 +301,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("memory.more", "plus", "more", "More", "Load more summaries.", False),
     Action("memory.importance", "i", "importance", "Importance", "Importance of the selected message."),
     Action("memory.pin", "p", "pin", "Pin", "Pin or unpin the selected message."),
-    Action("memory.forget", "d", "forget", "Forget", "Erase the selected message, or others, for good."),
+    Action("memory.forget", "d", "forget", "Forget", "Erase the selected message, block, or others, for good."),
     Action("memory.select", "space", "select", "Select", "Select the entry or unselect it; escape clears."),
     Action("memory.extend", "shift+down", "extend(1)", "Select on", "Select this entry and the next one.", False),
     Action(

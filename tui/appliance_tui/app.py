@@ -27,7 +27,7 @@ from appliance_tui.error_handling import ErrorHandlingApp
 from appliance_tui.ingestion import ImportQueue
 from appliance_tui.input_queue import InputHandled, InputQueue
 from appliance_tui.lazy_screens import lazy_screen
-from appliance_tui.path_input import parse_paths
+from appliance_tui.path_input import on_one_line, parse_paths
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.terminal_keys import terminal_driver
 from appliance_tui.themes import THEMES, initial_theme, line_filters, no_color
@@ -266,6 +266,7 @@ class ApplianceApp(ErrorHandlingApp):
             if paths:
                 self.offer_import(*paths)
                 return
+            event = Paste(on_one_line(event.text))
         await super().on_event(event)
 
     def offer_import(self, *paths: Path) -> None:
@@ -362,7 +363,8 @@ class ApplianceApp(ErrorHandlingApp):
 
             def new_user(text: str) -> list[PickerOption]:
                 name = text.strip()
-                return [PickerOption("new user", name, "empty; imports fill it")] if name and name not in users else []
+                question = f"There is no user {name} yet. Enter again begins an empty memory for a new user."
+                return [PickerOption("new user", name, question=question)] if name and name not in users else []
 
             chosen = await self.push_screen_wait(PickerScreen("Whose memory", options, new_user))
             if chosen is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,6 +13,7 @@ from textual.keys import REPLACED_KEYS, key_to_character
 from textual.notifications import Notification, Notify
 
 from appliance.errors import ApplianceError
+from appliance_tui.actions import SHORT_PLACES
 from appliance_tui.undo import Change, UndoStack
 from appliance_tui.workers import MemoryChanged, error_text, show_errors
 
@@ -65,10 +67,11 @@ class Changes:
         Raises:
             ApplianceError: as the memory says.
         """
-        return await self.in_turn(partial(self._make, change))
+        screen = self._app.screen if self._app._screen_stack else None
+        return await self.in_turn(partial(self._make, change, SHORT_PLACES.get(getattr(screen, "PLACE", ""), "")))
 
-    async def _make(self, change: Callable[[Appliance], Change]) -> Change:
-        made = await self._app.memory_worker.run_command(change)
+    async def _make(self, change: Callable[[Appliance], Change], place: str) -> Change:
+        made = replace(await self._app.memory_worker.run_command(change), place=place)
         self.stack.push(made)
         self._drop_hint()  # the key is for this one now
         hint = f"  ({self._key_label} undoes it)" if self.key_undoes else ""
@@ -90,7 +93,8 @@ class Changes:
             self._drop_hint(says_what_was_done=False)
         with show_errors(lambda text: app.notify(text, title="Not undone", severity="warning", markup=False)):
             await app.memory_worker.run_command(change.undo)
-            app.notify(change.undone, timeout=NOTICE_SECONDS, markup=False)
+            title = f"Undone in {change.place}" if change.place else "Undone"
+            app.notify(change.undone, title=title, timeout=NOTICE_SECONDS, markup=False)
         app.post_message(MemoryChanged("undone"))
         self._refresh_footer()
 

@@ -38,9 +38,10 @@ class ConversationSearch:
     is_typed: bool
 
     @property
-    def label(self) -> str:
-        """What the last line calls it. Any word of a query is a match, which quotation marks would deny."""
-        return f"“{fit_width(self.text, MAX_TYPED_CHARACTERS).rstrip()}”" if self.is_typed else "words"
+    def quoted(self) -> str:
+        """What was typed, for the last line; "" for a query, any word of which is a match, which quotation marks would
+        deny."""
+        return f"“{fit_width(self.text, MAX_TYPED_CHARACTERS).rstrip()}”" if self.is_typed else ""
 
     def query(self, ids: Sequence[str]) -> Callable[[Appliance], FoundBatch]:
         """The search in these messages, for a memory's worker."""

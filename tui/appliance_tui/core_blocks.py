@@ -66,7 +66,8 @@ def version_options(history: Sequence[BlockRevision]) -> list[PickerOption]:
 
 
 def write_block(memory: Appliance, label: str, value: str, user: str | None, revision: int) -> Change:
-    """Write the text of a block that has a revision; with revision 0, begin a block. Call it on a thread, as the next.
+    """Write the text of a block that has a revision; with revision 0, begin a block. Call it on a thread, as those
+    below.
 
     Raises:
         ApplianceError: as the memory says; the text is longer than the limit, or the block has another revision.
@@ -88,6 +89,48 @@ def restore_block(memory: Appliance, label: str, number: int, user: str | None) 
     before = memory.core.get(label, user_id=user)
     block = memory.core.revert(label, number, user_id=user)
     return _change(block, before.value, f"has the text of version {number} again", user)
+
+
+def limit_block(memory: Appliance, label: str, typed: str, user: str | None, revision: int) -> Change:
+    """Give a block another limit.
+
+    Raises:
+        ApplianceError: as the memory says; what was typed is no number, or the text is longer.
+    """
+    number = typed.replace(",", "").replace(" ", "")
+    if not number.isdecimal():
+        raise UsageError(f"“{one_line(typed)}” is no number of characters.", hint="Type one, such as 3000.")
+    before = memory.core.get(label, user_id=user)
+    block = memory.core.set(label, limit=int(number), revision=revision, user_id=user)
+
+    def undo(memory: Appliance) -> None:
+        present = memory.core.get(label, user_id=user)
+        if present.limit != block.limit:
+            raise UsageError(f"The limit of {label} was changed meanwhile.")
+        memory.core.set(label, limit=before.limit, revision=present.revision, user_id=user)
+
+    return Change(
+        f"{label} may have {block.limit:,} characters", f"{label} may have {before.limit:,} characters again", undo
+    )
+
+
+def protect_block(memory: Appliance, label: str, user: str | None, revision: int) -> Change:
+    """Let only the person change a block; assistants too if it was so.
+
+    Raises:
+        ApplianceError: as the memory says.
+    """
+    read_only = not memory.core.get(label, user_id=user).read_only
+    memory.core.set(label, read_only=read_only, revision=revision, user_id=user)
+
+    def undo(memory: Appliance) -> None:
+        present = memory.core.get(label, user_id=user)
+        if present.read_only != read_only:
+            raise UsageError(f"Who may change {label} was changed meanwhile.")
+        memory.core.set(label, read_only=not read_only, revision=present.revision, user_id=user)
+
+    texts = (f"Assistants may change {label}", f"Only you can change {label}")
+    return Change(texts[read_only], f"{texts[not read_only]} again", undo)
 
 
 def _change(block: CoreBlock, before: str, done: str, user: str | None) -> Change:

@@ -125,7 +125,8 @@ def held_fact_parts(held: Sequence[Fact], messages: Messages) -> Iterator[Detail
 def summary_parts(summary: Summary, title: str, messages: Messages) -> Iterator[DetailPart]:
     """A summary with its quotes."""
     period = " to ".join(dict.fromkeys(filter(None, (day(summary.since), day(summary.until)))))
-    about = [summary.level, pluralize(summary.messages, "message"), period, f"by {summary.made_by}", summary.id]
+    writer = "" if summary.made_by == "extractive" else f"by {summary.made_by}"
+    about = [summary.level, pluralize(summary.messages, "message"), period, writer, summary.id]
     yield DetailPart(Content.assemble((one_line(title), "bold")), summary.first_id)
     yield DetailPart(Content.assemble((" · ".join(filter(None, map(one_line, about))), MUTED)))
     if summary.made_by != "extractive" or not summary.quotes:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -29,6 +30,11 @@ def parse_paths(text: str) -> list[Path]:
         if paths and all(path is not None for path in paths):
             return list(dict.fromkeys(path for path in paths if path is not None))
     return []
+
+
+def on_one_line(text: str) -> str:
+    """A pasted text for a line to type in, which takes its first line alone by itself."""
+    return " ".join(line.strip() for line in text.splitlines() if line.strip()).replace("\t", " ")
 
 
 def _interpretations(text: str) -> Iterator[list[str]]:
@@ -58,19 +64,40 @@ def _existing_path(name: str) -> Path | None:
 
 
 def complete_path(typed: str) -> str | None:
-    """A typed path with its last name completed, a folder's with a slash; None if nothing matches."""
-    if not typed or typed.endswith(("/", "~")):
-        return None
+    """A typed path with its last name completed to the first that matches, a folder's with a slash; None if nothing
+    matches."""
+    names = [] if typed.endswith("/") else matching_names(typed)
+    return _folder_of(typed) + names[0] if names else None
+
+
+def complete_common(typed: str) -> str:
+    """A typed path with its last name completed as far as all names that match agree, as shells do it."""
+    return _folder_of(typed) + _common_beginning(names) if (names := matching_names(typed)) else typed
+
+
+def matching_names(typed: str) -> list[str]:
+    """The names in the folder of a typed path that begin with its last name, those of folders with a slash."""
+    if not typed or typed.endswith("~"):
+        return []
+    prefix = typed.rpartition("/")[2]
     try:
-        folder, prefix = Path(typed).expanduser().parent, typed.rpartition("/")[2]
-        names = sorted(
+        folder = Path(_folder_of(typed)).expanduser()
+        return sorted(
             path.name + ("/" if path.is_dir() else "")
             for path in folder.iterdir()
             if path.name.startswith(prefix) and (prefix.startswith(".") or not path.name.startswith("."))
         )
     except (OSError, RuntimeError, ValueError):
-        return None
-    return typed[: len(typed) - len(prefix)] + names[0] if names else None
+        return []
+
+
+def _common_beginning(names: Sequence[str]) -> str:
+    first, last = min(names), max(names)
+    return first[: next((at for at, letter in enumerate(first) if last[at : at + 1] != letter), len(first))]
+
+
+def _folder_of(typed: str) -> str:
+    return typed[: len(typed) - len(typed.rpartition("/")[2])]
 
 
 def source_file(path: str) -> Path:
@@ -85,7 +112,10 @@ def open_file(path: Path) -> bool:
     """Open a file with the system's program for it; False if there is no such command."""
     null = subprocess.DEVNULL
     try:
-        subprocess.Popen([OPEN_COMMAND, str(path)], stdin=null, stdout=null, stderr=null, start_new_session=True)
+        process = subprocess.Popen(
+            [OPEN_COMMAND, str(path)], stdin=null, stdout=null, stderr=null, start_new_session=True
+        )
     except OSError:
         return False
+    threading.Thread(target=process.wait, daemon=True).start()  # it would stay as a zombie when it has ended
     return True

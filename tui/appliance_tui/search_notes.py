@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from appliance_tui.search_results import SearchResults
 
 EMPTY = "Type to search; ↓ selects, enter opens. Filters: {author}since:{year}"
+MAX_QUERY_CHARACTERS = 100
+"""Characters of a query that are repeated where it found nothing: a text that was pasted would fill the screen."""
+
 LEAVING = "esc again shows the start page."
 KEPT_QUERY = " There, ↑ brings this search back."
 
@@ -29,7 +32,9 @@ def empty_hint(options: Sequence[PickerOption]) -> str:
 def no_hits(results: SearchResults, filters: SearchFilters, names: Mapping[str, str], is_typing: bool) -> str:
     """Why nothing is listed, and the way out of the filters. ``names`` are those of people by their ids; ``is_typing``
     tells whether letters are typed into the search line."""
-    reason = f"{results.total_text()} for “{one_line(results.spec.query.strip())}”."
+    query = one_line(results.spec.query)
+    shown = query if len(query) <= MAX_QUERY_CHARACTERS else query[:MAX_QUERY_CHARACTERS].rstrip() + "…"
+    reason = f"{results.total_text()} for “{shown}”."
     if not results.spec.query.strip():
         reason = "No messages match the filters."
     if not filters:

@@ -113,11 +113,19 @@ class SearchResults:
         first_other = next((index for index, hit in enumerate(self.hits) if not self.is_likely(hit)), 0)
         return first_other - 1 if first_other else None
 
+    def reach(self, message_id: str) -> None:
+        """Go on from the hit that is a message; from the last one if the message is none of those that were read."""
+        self.position = next(
+            (index for index, hit in enumerate(self.hits) if hit.message_id == message_id), self.position
+        )
+
     def position_text(self, message_id: str) -> str:
-        """ "hit 2 of 107" for the message of the hit that was opened last, "107 hits" for others."""
+        """ "hit 2 of 107" for the message of the hit that is read; of others "left hit 2 of 107"."""
         hit = self.hits[self.position]
-        if hit.message_id != message_id:
-            return f"{self.total:,} hits"
+        text = self._number_text(hit)
+        return text if hit.message_id == message_id else f"left {text}"
+
+    def _number_text(self, hit: Hit) -> str:
         if self.likely is None or self.likely >= self.total:
             return f"hit {self.position + 1:,} of {self.total:,}"
         if self.is_likely(hit):

@@ -84,6 +84,9 @@ class SelectableRows(_Mixed):
 
     rows_selectable = True
 
+    wheel_moves_current = True
+    """Whether the mouse wheel makes another row current when it scrolls the one that is out of sight."""
+
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self.selection = Selection()
@@ -159,6 +162,29 @@ class SelectableRows(_Mixed):
     def _selection_changed(self) -> None:
         self.refresh()
         self.post_message(SelectionChanged())
+
+    # --- the mouse wheel ---------------------------------------------------------------------------------
+
+    def on_mouse_scroll_down(self) -> None:
+        self.call_later(self._take_current_along)  # when the list itself has scrolled
+
+    def on_mouse_scroll_up(self) -> None:
+        self.call_later(self._take_current_along)
+
+    def _take_current_along(self) -> None:
+        """Make the nearest row current that is seen in full, if the current one is not: no key acts on a row out of
+        sight."""
+        if not self.wheel_moves_current:
+            return
+        current, top = self.current_row(), self.scroll_offset.y
+        lines = range(top, top + self.scrollable_content_region.height)
+        seen = [row for row in dict.fromkeys(map(self.row_at, lines)) if row is not None]
+        if top and seen and self.row_at(top - 1) == seen[0]:  # only its end is seen; to show it would scroll back
+            seen = seen[1:]
+        if seen and self.row_at(lines.stop) == seen[-1]:
+            seen = seen[:-1]
+        if current is not None and seen and not seen[0] <= current <= seen[-1]:
+            self.step_row((seen[0] if current < seen[0] else seen[-1]) - current)
 
     # --- what a subclass calls ------------------------------------------------------------------------
 

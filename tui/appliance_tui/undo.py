@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from appliance.errors import UsageError
 from appliance_tui.details import state_label
 from appliance_tui.selection import pages
-from appliance_tui.widgets.display_text import one_line, pluralize
+from appliance_tui.widgets.display_text import fit_width, one_line, pluralize
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 MAX_CHANGES = 100
 """Changes that can be taken back, the latest ones."""
 
+MAX_NAME_WIDTH = 40
+"""Cells of the name of what a change was done to."""
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change that was made: ``done`` says so. ``undo`` takes it back, and ``undone`` says so then. ``added`` is the
-    id of what it added, the first if there are several.
+    """A change that was made: ``done`` says so. ``undo`` takes it back, and ``undone`` says so then, by name: what it
+    was done to may be on another screen, ``place``. ``added`` is the id of what it added, the first if there are
+    several.
 
     ``undo`` raises UsageError, and changes nothing, where something else has changed since.
     """
@@ -36,6 +40,7 @@ class Change:
     undone: str
     undo: Callable[[Appliance], object]
     added: str = ""
+    place: str = ""
 
 
 class UndoStack:
@@ -82,7 +87,20 @@ def toggle_pins(memory: Appliance, ids: Sequence[str]) -> Change:
         _check(message_pins(memory, changed), pinned, "message")
         _set_pins(memory, changed, not pinned)
 
-    return _pin_change(len(changed), "message", pinned, undo)
+    return _pin_change(len(changed), "message", pinned, undo, message_name(memory, changed[0]))
+
+
+def message_name(memory: Appliance, id: str) -> str:
+    """The beginning of a message, in quotation marks.
+
+    Raises:
+        ApplianceError: as the memory says.
+    """
+    return _quoted(next((message.text for message in memory.overview.messages([id])), id))
+
+
+def _quoted(text: str) -> str:
+    return f"“{fit_width(text, MAX_NAME_WIDTH).rstrip()}”"
 
 
 def message_pins(memory: Appliance, ids: Iterable[str]) -> dict[str, bool | None]:
@@ -113,7 +131,7 @@ def toggle_session_pins(memory: Appliance, ids: Sequence[str]) -> Change:
         _check({id: memory.sessions.info(id).pinned for id in changed}, pinned, "conversation")
         _set_session_pins(memory, changed, not pinned)
 
-    return _pin_change(len(changed), "conversation", pinned, undo)
+    return _pin_change(len(changed), "conversation", pinned, undo, _quoted(_title(memory.sessions.info(changed[0]))))
 
 
 def _set_session_pins(memory: Appliance, ids: Iterable[str], pinned: bool) -> None:
@@ -134,10 +152,11 @@ def _check(pins: dict[str, bool | None] | dict[str, bool], pinned: bool, noun: s
             raise UsageError(f"The {noun} {id} was {'pinned' if now else 'unpinned'} meanwhile.")
 
 
-def _pin_change(count: int, noun: str, pinned: bool, undo: Callable[[Appliance], None]) -> Change:
+def _pin_change(count: int, noun: str, pinned: bool, undo: Callable[[Appliance], None], first: str) -> Change:
+    """``first`` is the name of the first one, which says which it was if there is only this."""
     what = pluralize(count, noun)
     words = ("Pinned", "Unpinned") if pinned else ("Unpinned", "Pinned")
-    return Change(f"{words[0]} {what}", f"{words[1]} {what}", undo)
+    return Change(f"{words[0]} {what}", f"{words[1]} {first if count == 1 else what}", undo)
 
 
 def rename_session(memory: Appliance, id: str, title: str) -> Change:
@@ -182,7 +201,8 @@ def tag_sessions(memory: Appliance, ids: Sequence[str], add: Sequence[str], remo
     what = pluralize(len(ids), "conversation")
     done = [f"Tagged {what}: {', '.join(add)}"] if add else []
     done += [f"Removed the tag from {what}: {', '.join(remove)}"] if remove else []
-    return _tag_change("; ".join(done), f"The tags of {what} are as before", before, after)
+    of = what if len(ids) > 1 else _quoted(_title(memory.sessions.info(ids[0])))
+    return _tag_change("; ".join(done), f"The tags of {of} are as before", before, after)
 
 
 def replace_tags(memory: Appliance, id: str, wanted: Sequence[str], replaced: Sequence[str]) -> Change:
@@ -200,7 +220,8 @@ def replace_tags(memory: Appliance, id: str, wanted: Sequence[str], replaced: Se
         if wanted:
             tags = session.tag(wanted)  # those that it had before
     done = f"Tags: {', '.join(tags)}" if tags else "No tags"
-    return _tag_change(done, "The tags are as before", {id: before}, {id: tags})
+    name = _quoted(_title(session.info))
+    return _tag_change(done, f"The tags of {name} are as before", {id: before}, {id: tags})
 
 
 def _tag_change(
@@ -240,7 +261,7 @@ def decide_facts(
     if len(made) == 1:
         fact = made[0].fact
         done = f"{fact.id} {state_label(fact.state)}: {one_line(fact.text)}"
-        return Change(done, f"{ids[0]} is no longer {participle}", undo)
+        return Change(done, f"{ids[0]} is no longer {participle}: {one_line(fact.text)}", undo)
     what = pluralize(len(made), "fact")
     return Change(f"{participle.capitalize()} {what}", f"{what} are no longer {participle}", undo)
 
@@ -279,7 +300,9 @@ def give_feedback(memory: Appliance, ids: Sequence[str], kind: FeedbackKind) -> 
 
     if len(ids) == 1:
         return Change(
-            f"{ids[0]} counts as {kind}: importance {scores[0]:.2f}.", f"{ids[0]} no longer counts as {kind}.", undo
+            f"{ids[0]} counts as {kind}: importance {scores[0]:.2f}.",
+            f"{message_name(memory, ids[0])} no longer counts as {kind}.",
+            undo,
         )
     what = pluralize(len(ids), "message")
     return Change(f"{what} count as {kind}.", f"{what} no longer count as {kind}.", undo)

@@ -75,6 +75,14 @@ class AttachmentsScreen(ListScreen[None], ModalScreen[None]):
     def _rows(self) -> RowList[Attachment]:
         return self.query_one(RowList)
 
+    def available(self, id: str) -> bool:
+        """As ``ListScreen``: what acts on a file needs one. Those of all are another list beside a conversation's."""
+        if id in ("attachments.open", "attachments.read"):
+            return self._rows.chosen is not None
+        if id == "attachments.all":
+            return self._session is not None
+        return id != "attachments.kind" or self._kind is not None or bool(self._rows.items)
+
     def _load(self) -> None:
         session = None if self._is_of_all else self._session
         place = "all conversations" if session is None else one_line(session.title or session.external_id)
@@ -96,6 +104,7 @@ class AttachmentsScreen(ListScreen[None], ModalScreen[None]):
             page = await self._queries.run_query(load)
             self._total = page.total
             self._rows.show([*before, *page], first=first)
+            self.refresh_bindings()
             self._show_note(self._count_text(len(before) + len(page)))
 
     def _count_text(self, count: int) -> str:

@@ -164,7 +164,7 @@ class CalendarScreen(FrameScreen):
                 busiest = max(own, key=lambda day: days.counts[day])
                 text = (
                     f" {pluralize(sum(days.counts[day] for day in own), 'message')} on {pluralize(len(own), 'day')},"
-                    f" most on {busiest:%d %b} ({days.counts[busiest]:,})"
+                    f" most on {busiest.day} {busiest:%b} ({days.counts[busiest]:,})"
                 )
             parts[year] = Content.assemble((f"‹{year}›", "bold $text-accent"), (text or " no messages", "$foreground"))
         line = self.query_one("#calendar-years", Static)

@@ -63,6 +63,7 @@ MAX_EXAMPLE_SESSIONS = 20
 """The latest conversations in which a title is looked for."""
 
 LAYER_MEANINGS = {
+    "core": "core memory: short notes that every context has",
     "profile": "what the memory knows about you",
     "retrieved": "messages of earlier conversations that match",
     "summary": "the current conversation so far, in short",
@@ -430,13 +431,12 @@ def _example(memory: Appliance, user: str | None) -> str:
 
 
 def _explanation(context: Context, example: str) -> Content:
-    """What the screen shows, in a memory that has something and in an empty one."""
-    lines = [Content("Type a message as you would to an assistant: here is the prompt that it gets from this memory.")]
+    """What the screen shows, in a memory that has something and in an empty one: in seven lines of a small terminal."""
+    lines = [Content("Type a message as to an assistant: here is the prompt that it gets.")]
     if example:
-        lines.append(Content.assemble(("For example  ", MUTED), (example, "bold"), ("  → takes it", MUTED)))
+        lines.append(Content.styled("→ takes the example above.", MUTED))
     else:
         lines.append(Content.styled("The memory has no conversation yet. F5 imports some.", MUTED))
-    lines.append(Content(""))
     facts = next((len(layer.items) for layer in context.layers if layer.name == "profile"), 0)
     for layer, meaning in LAYER_MEANINGS.items():
         colour, now = LAYER_COLOURS[layer], f" ({pluralize(facts, 'fact')} now)" if layer == "profile" else ""

@@ -261,6 +261,7 @@ class ConversationScreen(MatchesScreen):
         if (results := self._results) is None:
             parts.append(match_text)
         else:  # how one goes on comes first: a narrow screen cuts the end
+            results.reach(layout.outline.ids[mark])
             hit_text = results.position_text(layout.outline.ids[mark])
             parts = [f"{hit_text}  [ ]" if results.total > 1 else "", match_text, *parts]
         self._show_note(" · ".join(filter(None, (self.selection_note(), *parts))))

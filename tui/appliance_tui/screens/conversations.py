@@ -209,9 +209,10 @@ class ConversationsScreen(SelectingScreen):
                 "No conversations match. Press X to clear the filters." if self.view.is_filtered else EMPTY_HINT
             )
         else:
-            more = ", more as you scroll" if self.listing.next_cursor else ""
+            listed = pluralize(count, "conversation")
             note = self.selection_note()
-            self._show_note(f"{note} · " * bool(note) + pluralize(count, "conversation") + more)
+            text = f"The first {listed}, more as you scroll" if self.listing.next_cursor else listed
+            self._show_note(f"{note} · " * bool(note) + text)
 
     @on(SessionList.NearEnd)
     def _near_end(self) -> None:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 MAX_LISTED_PATHS = 12
 """Paths that the dialog lists."""
 
+MAX_LISTED_NAMES = 40
+"""Names that the dialog lists where a path can be completed in several ways."""
+
 PATH_HINT = "The path of a chat export: a file, a zip or a folder.  tab or → completes the path, enter continues."
 
 
@@ -104,7 +107,14 @@ class ImportPreviewScreen(ListScreen[None], ModalScreen[None]):
 
     async def action_complete(self) -> None:
         """Complete the path that is typed."""
-        await self.query_one(PathInput).complete()
+        line = self.query_one(PathInput)
+        names = await line.complete()
+        if not names and not line.value.endswith("/") and not Path(line.value).expanduser().exists():
+            self._show_text(Content(f"No file or folder begins with {sanitize(line.value)}"))
+            return
+        more = f"  … {len(names) - MAX_LISTED_NAMES:,} more" if len(names) > MAX_LISTED_NAMES else ""
+        listed = "  ".join(map(one_line, names[:MAX_LISTED_NAMES])) + more
+        self._show_text(Content(listed) if names else Content.styled(PATH_HINT, "$foreground-muted"))
 
     def action_read(self) -> None:
         """Import the files; the inbox shows the progress."""
@@ -144,7 +154,8 @@ def preview_content(outcome: ImportOutcome) -> Content:
     if outcome.error:
         return Content(sanitize(outcome.error))
     new, known = (sum(getattr(file, name) for file in outcome.files) for name in ("new", "duplicates"))
-    head = Content(f"Would add {pluralize(new, 'message')}; {known:,} already known. Nothing was changed.")
+    twice = " What several of the files hold is counted for each." if new and len(outcome.files) > 1 else ""
+    head = Content(f"Would add {pluralize(new, 'message')}; {known:,} already known. Nothing was changed.{twice}")
     rows: list[Content] = []
     zips: dict[Path, list[FileReport]] = {}
     for report in outcome.files:

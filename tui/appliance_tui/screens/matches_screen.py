@@ -52,13 +52,17 @@ class MatchesScreen(SelectingScreen):
         self._set_matches([])
 
     def _match_text(self, search: ConversationSearch, mark: int) -> str:
-        words = search.label
-        if not self.hits:
-            return f"{words}: {'searching …' if self._is_searching else 'no matches'}"
+        """ "match 2 of 7" on a message that matches, "7 matches" on others; with what was typed, if that is it."""
+        count = len(self.hits)
+        if not count:
+            none = "searching …" if self._is_searching else "no matches"
+            return f"{search.quoted}: {none}" if search.quoted else none
         index = bisect_left(self.hits, mark)
-        is_on_match = index < len(self.hits) and self.hits[index] == mark
-        position = f"{index + 1} of {len(self.hits):,}" if is_on_match else f"in {pluralize(len(self.hits), 'message')}"
-        return f"{words} {position}{', searching …' if self._is_searching else ''}  n N"
+        if index < count and self.hits[index] == mark:
+            text = f"{search.quoted or 'match'} {index + 1:,} of {count:,}"
+        else:
+            text = f"{search.quoted} in {pluralize(count, 'message')}" if search.quoted else _matches(count)
+        return f"{text}{', searching …' if self._is_searching else ''}  n N"
 
     def _begin_search(self, search: ConversationSearch, *, goes_to_first: bool = False) -> None:
         """Look for something in the conversation; ``goes_to_first`` shows the first match as soon as it is found."""
@@ -117,3 +121,7 @@ class MatchesScreen(SelectingScreen):
             self.transcript.seek(self.hits[index % len(self.hits)])
         elif not self._is_searching:
             self._begin_search(self._search_in, goes_to_first=True)
+
+
+def _matches(count: int) -> str:
+    return f"{count:,} match{'' if count == 1 else 'es'}"

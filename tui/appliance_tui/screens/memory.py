@@ -15,9 +15,10 @@ from textual.content import Content
 from textual.widgets import Static, Tab, Tabs
 
 from appliance.errors import ApplianceError
+from appliance.types.erasure import BLOCK_PREFIX
 from appliance_tui import details
 from appliance_tui.actions import Action
-from appliance_tui.core_blocks import restore_block, version_options, write_block
+from appliance_tui.core_blocks import limit_block, protect_block, restore_block, version_options, write_block
 from appliance_tui.details import DetailList, DetailPart
 from appliance_tui.frame import tab_label
 from appliance_tui.memory_listing import MemoryListing, load_details, load_listing, message_of
@@ -185,12 +186,14 @@ class MemoryScreen(SelectingScreen):
                 return isinstance(self._rows.chosen, FactEntry)
             case "memory.correct":
                 return isinstance(self._rows.chosen, (FactEntry, BlockEntry))
-            case "memory.versions":
+            case "memory.versions" | "memory.limit" | "memory.protect":
                 return isinstance(self._rows.chosen, BlockEntry)
             case "memory.editor":
                 return self._rows.chosen is not None
             case "memory.select" | "memory.export":
                 return self._view != "core" and self._rows.chosen is not None
+            case "memory.forget" if isinstance(self._rows.chosen, BlockEntry):
+                return True
             case "memory.open" | "memory.pin" | "memory.importance" | "memory.forget":
                 return bool(self._marked_message_id())
             case "memory.which":
@@ -201,6 +204,8 @@ class MemoryScreen(SelectingScreen):
 
     def label(self, action: Action) -> str:
         """As ``ListScreen``; a block of core memory is changed in the editor."""
+        if action.id == "memory.protect" and isinstance(entry := self._rows.chosen, BlockEntry):
+            return "Assistants too" if entry.block.read_only else "Only you"
         return "Edit" if action.id == "memory.editor" and self._view == "core" else super().label(action)
 
     def targets_pinned(self) -> bool:
@@ -288,6 +293,19 @@ class MemoryScreen(SelectingScreen):
         limit = f"{block.label} (up to {block.limit:,} characters)"
         self.query_one(PromptLine).ask(f"block {block.revision} {block.label}", limit, block.value, extends=True)
 
+    def action_limit(self) -> None:
+        """Ask for the limit of a block."""
+        if isinstance(entry := self._rows.chosen, BlockEntry):
+            block = entry.block
+            label = f"Most characters of {block.label} (has {len(block.value):,})"
+            self.query_one(PromptLine).ask(f"limit {block.revision} {block.label}", label, str(block.limit))
+
+    def action_protect(self) -> None:
+        """Let only the person change a block, or assistants too."""
+        if isinstance(entry := self._rows.chosen, BlockEntry):
+            label, revision = entry.block.label, entry.block.revision
+            self._change_undoably(partial(protect_block, label=label, user=self.appliance.user, revision=revision))
+
     def show_block(self, label: str) -> None:
         """Show the blocks of core memory, and select one."""
         self._marks["core"] = block_key(label)
@@ -372,6 +390,10 @@ class MemoryScreen(SelectingScreen):
             revision, _, label = id.partition(" ")
             write = partial(write_block, label=label, value=text, user=user, revision=int(revision))
             self._change_undoably(write, prompt_line.finish)
+        elif verb == "limit":
+            revision, _, label = id.partition(" ")
+            limit = partial(limit_block, label=label, typed=text, user=user, revision=int(revision))
+            self._change_undoably(limit, prompt_line.finish)
         elif verb == "begin":
             label, _, value = (part.strip() for part in text.partition("="))
             write = partial(write_block, label=label, value=value, user=user, revision=0)
@@ -402,7 +424,10 @@ class MemoryScreen(SelectingScreen):
             self._change_undoably(partial(toggle_pins, ids=ids))
 
     def action_forget(self) -> None:
-        self.appliance.forget(*self._target_message_ids())
+        if isinstance(entry := self._rows.chosen, BlockEntry):
+            self.appliance.forget(BLOCK_PREFIX + entry.block.label)
+        else:
+            self.appliance.forget(*self._target_message_ids())
 
     def action_view(self, view: str) -> None:
         self.query_one(Tabs).active = view

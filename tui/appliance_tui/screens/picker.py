@@ -23,12 +23,14 @@ from appliance_tui.widgets.display_text import one_line
 
 @dataclass(frozen=True, slots=True)
 class PickerOption:
-    """An option; ``note`` is shown beside it, and ``text`` in place of a value that is an id."""
+    """An option; ``note`` is shown beside it, and ``text`` in place of a value that is an id. One with a ``question``
+    shows it first, and is chosen by a second enter."""
 
     name: str
     value: str
     note: str = ""
     text: str = ""
+    question: str = ""
 
     @property
     def shown(self) -> str:
@@ -82,6 +84,7 @@ class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption 
         self._placeholder = placeholder
         self._is_question = is_question
         self._shown_options: list[PickerOption] = []
+        self._asked: PickerOption | None = None
 
     def compose(self) -> ComposeResult:
         with Vertical(id="picker"):
@@ -101,7 +104,10 @@ class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption 
     def _show_options(self, text: str) -> None:
         matches = [option for option in self._options if self._matches(option, text)]
         matches.sort(key=lambda option: not has_words(option, text))
-        self._shown_options = [*self._typed_options(text), *matches][: self.MAX_OPTIONS]
+        typed = self._typed_options(text)
+        first, last = [one for one in typed if not one.question], [one for one in typed if one.question]
+        self._shown_options = [*first, *matches[: self.MAX_OPTIONS - len(typed)], *last]
+        self._asked = None
         options = self.query_one(OptionRows)
         options.clear_options()
         options.add_options(
@@ -119,8 +125,17 @@ class PickerScreen(ListScreen["PickerOption | None"], ModalScreen["PickerOption 
     def action_choose(self) -> None:
         highlighted = self.query_one(OptionRows).highlighted
         if highlighted is not None:
-            self.dismiss(self._shown_options[highlighted])
+            self._choose(highlighted)
 
     @on(OptionList.OptionSelected)
     def _choose_clicked(self, event: OptionList.OptionSelected) -> None:
-        self.dismiss(self._shown_options[event.option_index])
+        self._choose(event.option_index)
+
+    def _choose(self, index: int) -> None:
+        option = self._shown_options[index]
+        if option.question and option is not self._asked:
+            self._asked = option
+            question = Content.styled(one_line(option.question), "bold $text-warning")
+            self.query_one(OptionRows).replace_option_prompt_at_index(index, question)
+        else:
+            self.dismiss(option)

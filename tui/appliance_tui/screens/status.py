@@ -47,7 +47,7 @@ STORED = "Stored, of all users"
 STORED_LABELS = {
     "messages": "messages",
     "chunks": "chunks",
-    "sessions": "conversations",
+    "sessions": "all conversations",
     "sources": "imported files",
     "facts": "facts",
     "summaries": "summaries",

@@ -24,6 +24,9 @@ SHARES_NOTE = "a layer may go beyond its share: it uses what others leave"
 NAME_WIDTH = 10
 """Cells of a layer's name."""
 
+MAX_ID_WIDTH = 20
+"""Cells of the id of an item at most."""
+
 MAX_METER_WIDTH = 32
 """Cells of a meter at most."""
 
@@ -167,13 +170,14 @@ def render_row(row: LayerRow, width: int, name_of: Callable[[str], str] = one_li
             return _render_meter(row, width)
         case LayerEntry(layer, item, came_in):
             mark = {"full": " ", "compressed": "~", "placeholder": "…"}[item.fidelity]
-            tokens = f" {item.tokens:,}"
-            text_width = max(1, width - 12 - len(tokens))
+            tokens, id = f" {item.tokens:,}", item.message_id
+            id = f"{id:<8}" if len(id) <= MAX_ID_WIDTH else f"{id[: MAX_ID_WIDTH - 1]}…"  # a block's may be long
+            text_width = max(1, width - 4 - len(id) - len(tokens))
             reason = f"was out: {came_in}  " if came_in else ""
             reason = reason if len(reason) <= text_width - 8 else fit_width(reason, max(1, text_width - 8))
             return Content.assemble(
                 ("+" if came_in is not None else " ", "bold $text-success"),
-                (f"{item.message_id:<8}", LAYER_COLOURS[layer]),
+                (id, LAYER_COLOURS[layer]),
                 (f"{mark} ", MUTED),
                 (reason, "$text-success"),
                 fit_width(item.text, text_width - len(reason)),

@@ -7,7 +7,7 @@ import asyncio
 from textual.suggester import Suggester
 from textual.widgets import Input
 
-from appliance_tui.path_input import complete_path
+from appliance_tui.path_input import complete_common, complete_path, matching_names
 
 
 class _FileNameSuggester(Suggester):
@@ -21,15 +21,22 @@ class _FileNameSuggester(Suggester):
 
 
 class PathInput(Input):
-    """An input for a path, with completion."""
+    """An input for a path, with completion. What would complete it is set apart from what is typed without colours
+    too."""
+
+    DEFAULT_CSS = "PathInput > .input--suggestion { text-style: italic; }"
 
     def __init__(self, placeholder: str = "", *, id: str) -> None:
         super().__init__(placeholder=placeholder, id=id, suggester=_FileNameSuggester(), compact=True)
 
-    async def complete(self) -> None:
-        """Complete the last name of the path, if a file or folder begins so."""
+    async def complete(self) -> list[str]:
+        """Complete the last name of the path, as far as all files and folders that begin so agree; return the names
+        among which the person has to choose then, none if there is one alone."""
         typed = self.value
-        completed = await asyncio.to_thread(complete_path, typed)
-        if completed is not None and self.value == typed:
-            self.value = completed
-            self.cursor_position = len(completed)
+        completed = await asyncio.to_thread(complete_common, typed)
+        names = await asyncio.to_thread(matching_names, completed)
+        if self.value != typed:
+            return []
+        self.value = completed
+        self.cursor_position = len(completed)
+        return names if len(names) > 1 else []

@@ -12,7 +12,9 @@ from appliance_tui.widgets.transcript import TranscriptView
 
 
 class SelectableTranscript(SelectableRows, TranscriptView, can_focus=True, inherit_bindings=False):
-    """A transcript in which messages can be selected."""
+    """A transcript in which messages can be selected. The wheel reads on from where the hit is, as a page does."""
+
+    wheel_moves_current = False
 
     def row_ids(self) -> Sequence[str | None]:
         return () if self._is_empty else self._conversation.outline.ids
