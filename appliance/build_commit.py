@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from appliance import __version__
+
 PACKAGE = Path(__file__).parent
+_SHOWN_DIGITS = 10
 
 
 def build_commit(package: Path = PACKAGE) -> str | None:
@@ -13,6 +16,14 @@ def build_commit(package: Path = PACKAGE) -> str | None:
         return (package / "COMMIT").read_text().strip()
     except OSError:
         return _checked_out(package.parent / ".git")
+
+
+def build_version(package: Path = PACKAGE) -> str:
+    """What two processes must agree in to work on one memory: the version, and in an installed program the commit as
+    well, as in "0.1.0+0123456789". In a clone, whose files change under what runs, it is the version alone."""
+    installed = (package / "COMMIT").is_file()
+    commit = build_commit(package) if installed else None
+    return f"{__version__}+{commit[:_SHOWN_DIGITS]}" if commit else __version__
 
 
 def _checked_out(git: Path) -> str | None:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from appliance import __version__
 from appliance.requests import Request
 from appliance.transports import codec
+from appliance.transports.codec import VERSION
 from appliance.transports.local import LocalTransport
 from appliance.types import Progress
 
@@ -34,7 +34,7 @@ class CallerGone(Exception):
 
 def hello_document(engine: Engine) -> Mapping[str, Any]:
     """What an owner tells a client that attaches: ``daemon.Handshake``."""
-    return {"version": __version__, "settings": engine.settings, "model": engine.model_name}
+    return {"version": VERSION, "settings": engine.settings, "model": engine.model_name}
 
 
 def answers_in_lines(request: Request[Any]) -> bool:

@@ -13,10 +13,14 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from appliance import errors
+from appliance.build_commit import build_version
 from appliance.errors import ApplianceError, UsageError
 from appliance.requests import Request, request_named, result_type
 from appliance.runtime.decoding import convert, decode
 from appliance.types import Stream
+
+VERSION = build_version()
+"""Of this process. Another version takes and gives other values."""
 
 VERSION_HEADER = "Appliance-Version"
 """Names the client's version: a client may meet another owner than the one that it attached to."""

@@ -19,7 +19,6 @@ from typing import Any, Generic, Self, TypeVar
 
 import msgspec
 
-from appliance import __version__
 from appliance import requests as r
 from appliance.errors import DaemonGone, HomeLocked
 from appliance.paths import Home, absolute_paths, as_given
@@ -30,6 +29,7 @@ from appliance.settings import Settings
 from appliance.store.lock import describe_owner, is_suspended, read_owner
 from appliance.transports import codec
 from appliance.transports.answer_lines import answers_in_lines
+from appliance.transports.codec import VERSION
 from appliance.types import IngestReport, OnProgress, Owner, Progress
 
 R = TypeVar("R")
@@ -109,11 +109,11 @@ def connect(transport: DaemonTransport, *, model: str | None = None) -> Settings
     except DaemonGone:
         transport.close()
         return None
-    if handshake.version != __version__:
+    if handshake.version != VERSION:
         transport.close()
         owner = "A daemon" if transport.is_daemon else describe_owner(read_owner(home.lock))
         raise HomeLocked(
-            f"{owner} of version {handshake.version} owns the memory, but this is version {__version__}.",
+            f"{owner} of version {handshake.version} owns the memory, but this is version {VERSION}.",
             where=str(home.root),
             hint=f"Restart {'the daemon' if transport.is_daemon else 'it'}, so that both have the same version.",
         )
@@ -288,7 +288,7 @@ class DaemonTransport:
         self, connection: _UnixConnection, method: str, path: str, body: bytes | None
     ) -> http.client.HTTPResponse:
         try:
-            headers = {"Content-Type": "application/json", codec.VERSION_HEADER: __version__}
+            headers = {"Content-Type": "application/json", codec.VERSION_HEADER: VERSION}
             connection.request(method, f"/local{path}", body, headers)
             self._await_answer(connection, has_asked=body is not None)
             return connection.getresponse()

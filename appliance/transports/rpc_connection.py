@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, BinaryIO
 
-from appliance import __version__
 from appliance.errors import ApplianceError, HomeLocked, UsageError
 from appliance.requests import Request
 from appliance.runtime.decoding import decode
@@ -23,6 +22,7 @@ from appliance.transports.answer_lines import (
     encode_line,
     hello_document,
 )
+from appliance.transports.codec import VERSION
 from appliance.transports.local import LocalTransport
 from appliance.types import Owner
 
@@ -76,7 +76,7 @@ class RpcConnection:
             body = self._incoming.read(int(length))
             if path == "/local/hello":
                 self._answer(hello_document(self._transport.engine))
-            elif (version := headers.get(codec.VERSION_HEADER.lower())) != __version__:
+            elif (version := headers.get(codec.VERSION_HEADER.lower())) != VERSION:
                 self._answer({"error": codec.encode_error(_version_error(version))})
             elif path == HAND_OVER_PATH:
                 self._answer(_outcome(partial(self._leave_home, body)))
@@ -198,7 +198,7 @@ def _encode_error(error: Exception) -> codec.EncodedError:
 
 def _version_error(version: str | None) -> HomeLocked:
     return HomeLocked(
-        f"Version {__version__} of this program owns the memory now, but this is version {version}.",
+        f"Version {VERSION} of this program owns the memory now, but this is version {version}.",
         hint="Start this program again, so that both have the same version.",
     )
 

@@ -246,6 +246,6 @@ def test_a_folder_that_others_write_to_gets_no_socket() -> None:
 @pytest.mark.slow
 def test_a_daemon_of_another_version_is_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with running(home):
-        monkeypatch.setattr("appliance.transports.daemon.__version__", "9.9.9")
+        monkeypatch.setattr("appliance.transports.daemon.VERSION", "9.9.9")
         with pytest.raises(HomeLocked, match=r"A daemon of version \S+ owns the memory, but this is version 9.9.9"):
             Appliance.open(home)

@@ -101,7 +101,7 @@ def test_a_program_with_a_model_of_its_own_attaches_to_an_owner_with_the_same(ho
 def test_an_owner_of_another_version_is_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Appliance.open(home, worker=False, purpose="appliance watch"):
         with Appliance.open(home, worker=False) as early:
-            monkeypatch.setattr("appliance.transports.daemon.__version__", "9.9.9")
+            monkeypatch.setattr("appliance.transports.daemon.VERSION", "9.9.9")
             with pytest.raises(HomeLocked, match=r"this is version 9\.9\.9"):
                 early.search("anything")
         with pytest.raises(HomeLocked, match=r"'appliance watch' \(process \d+\) of version \S+ owns the memory"):

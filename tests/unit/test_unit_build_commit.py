@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from appliance.build_commit import build_commit
+from appliance import __version__
+from appliance.build_commit import build_commit, build_version
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -20,6 +21,7 @@ def package(tmp_path: Path) -> Path:
 def test_a_wheel_says_what_it_was_built_from(package: Path) -> None:
     (package / "COMMIT").write_text(COMMIT + "\n")
     assert build_commit(package) == COMMIT
+    assert build_version(package) == f"{__version__}+0123456789", "two builds of a version do not work together"
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,7 @@ def test_a_clone_says_where_it_stands(package: Path, files: dict[str, str]) -> N
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
     assert build_commit(package) == COMMIT
+    assert build_version(package) == __version__, "its files change under what runs"
 
 
 @pytest.mark.parametrize("head", [None, "ref: refs/heads/none"])
