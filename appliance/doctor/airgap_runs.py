@@ -218,7 +218,7 @@ Raises:
 
 
 def _command(*arguments: str) -> list[str]:
-    return child_process.command_for("appliance", *arguments)
+    return child_process.program_command(*arguments)
 
 
 def _json(folder: Path, *arguments: str) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import logging
 import subprocess
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -184,7 +183,7 @@ class ReaderPool:
 
     def allow(self, size: int) -> None:
         """Let up to ``size`` readers search; none where a process can't be started, or memory is limited."""
-        if getattr(sys, "frozen", False) or available_bytes() is not None or not self._database.is_file():
+        if available_bytes() is not None or not self._database.is_file():
             size = 0
         self._size = size
         self._admission.allow_queries(size + 1)

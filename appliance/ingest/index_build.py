@@ -14,7 +14,6 @@ import math
 import shutil
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -72,7 +71,7 @@ class BuiltPoints:
 def is_worthwhile(home: Home, database: Database, generation: Generation, min_chunks: int | None = None) -> bool:
     """Whether the index of a generation is large enough to be built in processes of their own (by default from
     ``MIN_CHUNKS`` on), and there is room and memory for that beside the present one."""
-    if getattr(sys, "frozen", False) or available_bytes() is not None:
+    if available_bytes() is not None:
         return False
     count = count_points(database.read(), generation)
     if count < (MIN_CHUNKS if min_chunks is None else min_chunks) or not _process_count(count, generation.dimension):

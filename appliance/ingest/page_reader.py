@@ -8,7 +8,6 @@ the pipeline does. Where it can't be started, the document is read here.
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 from collections import deque
 from collections.abc import Generator, Iterator
@@ -75,12 +74,7 @@ def _read_pages(detected: DetectedDocument, context: IngestContext) -> Generator
 
 
 def _is_worthwhile(detected: DetectedDocument) -> bool:
-    return (
-        detected.document.size >= MIN_BYTES
-        and not getattr(sys, "frozen", False)
-        and available_bytes() is None
-        and processors() > 1
-    )
+    return detected.document.size >= MIN_BYTES and available_bytes() is None and processors() > 1
 
 
 def _plan(detected: DetectedDocument, context: IngestContext) -> ReadingPlan | None:

@@ -112,7 +112,7 @@ def _read_ahead(home: Home, stack: ExitStack) -> None:
 def _is_possible() -> bool:
     from appliance.runtime.address_space import available_bytes
 
-    return not getattr(sys, "frozen", False) and available_bytes() is None and processors() >= MIN_PROCESSORS
+    return available_bytes() is None and processors() >= MIN_PROCESSORS
 
 
 def _started(purpose: str) -> subprocess.Popen[bytes] | None:

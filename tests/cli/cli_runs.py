@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from typer.testing import Result
+
+from tests.tested_program import STRICT_PROGRAM
 
 Run = Callable[..., Result]
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -52,7 +53,7 @@ def write(path: Path, lines: list[dict[str, Any]]) -> Path:
 
 def command(*arguments: str | Path) -> list[str]:
     """A command line for a process of its own, in which warnings are errors."""
-    return [sys.executable, "-W", "error", "-m", "appliance", *map(str, arguments)]
+    return [*STRICT_PROGRAM, *map(str, arguments)]
 
 
 def environment(**more: str) -> dict[str, str]:

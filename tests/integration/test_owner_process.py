@@ -131,14 +131,12 @@ def test_it_ends_when_the_other_process_is_killed(home: Path) -> None:
         screen.stdout.close()  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("obstacle", ["daemon", "frozen", "one processor"])
+@pytest.mark.parametrize("obstacle", ["daemon", "one processor"])
 def test_without_need_or_means_no_process_is_started(
     home: Path, monkeypatch: pytest.MonkeyPatch, obstacle: str
 ) -> None:
     if obstacle == "daemon":
         (home / "daemon.json").write_text("{}")
-    elif obstacle == "frozen":
-        monkeypatch.setattr(sys, "frozen", True, raising=False)
     else:
         monkeypatch.setattr(owner_process, "processors", lambda: 1)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance import Appliance
+from tests.tested_program import PROGRAM
 from tests.waits import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -77,7 +77,7 @@ def environment(**more: str) -> dict[str, str]:
 
 def command(home: Path, *options: str | Path) -> list[str]:
     return [
-        sys.executable, "-m", "appliance", "serve", "--home", str(home), "--port", "0", "--json",
+        *PROGRAM, "serve", "--home", str(home), "--port", "0", "--json",
         *map(str, options),
     ]  # fmt: skip
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
@@ -16,6 +15,7 @@ from mcp_types import CallToolResult
 from appliance import Appliance
 from appliance.server.access.grants import OWNER, Grant
 from appliance.server.mcp import pagination, protocol
+from tests.tested_program import STRICT_PROGRAM
 
 ROOT = Path(__file__).parents[2]
 
@@ -107,8 +107,8 @@ def speak(connect: Callable[[], AbstractAsyncContextManager[Client]], work: Call
 def parameters(*arguments: str, **variables: str) -> StdioServerParameters:
     """What starts ``appliance mcp`` as a client does, with nothing of this process's settings but the home."""
     return StdioServerParameters(
-        command=sys.executable,
-        args=["-W", "error", "-m", "appliance", "mcp", *arguments],
+        command=STRICT_PROGRAM[0],
+        args=[*STRICT_PROGRAM[1:], "mcp", *arguments],
         env={
             "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'models'}",
             "APPLIANCE_HOME": os.environ["APPLIANCE_HOME"],

@@ -13,6 +13,7 @@ from pathlib import Path
 from daemons import ROOT, TALK, environment
 
 from appliance import Appliance
+from tests.tested_program import PROGRAM
 from tests.waits import PATIENCE
 
 HOLDER = """
@@ -54,7 +55,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 def command_line(home: Path, *arguments: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "appliance", *arguments, "--home", str(home)],
+        [*PROGRAM, *arguments, "--home", str(home)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), cwd=ROOT,
     )  # fmt: skip
 

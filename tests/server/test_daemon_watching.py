@@ -13,6 +13,7 @@ import pytest
 
 from appliance import Appliance, HomeError
 from tests.server.daemons import ROOT, Daemon, environment, filled, running
+from tests.tested_program import PROGRAM
 from tests.waits import PATIENCE, until
 from tests.watch_runs import contents, lines
 
@@ -36,7 +37,7 @@ def daemon(home: Path) -> Iterator[Daemon]:
 
 def appliance(home: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "appliance", *map(str, words), "--home", str(home)],
+        [*PROGRAM, *map(str, words), "--home", str(home)],
         capture_output=True, text=True, env=environment(**FAST), check=False, timeout=120,
     )  # fmt: skip
 
@@ -66,7 +67,7 @@ def test_discover_watch_is_followed(home: Path, tmp_path: Path) -> None:
     (person / "Downloads/chat.jsonl").write_text(lines("ana", 2))
     with running(filled(home, []), HOME=str(person), **FAST):
         done = subprocess.run(
-            [sys.executable, "-m", "appliance", "discover", "--watch", "--json", "--home", str(home)],
+            [*PROGRAM, "discover", "--watch", "--json", "--home", str(home)],
             capture_output=True, env=environment(HOME=str(person), **FAST), check=True, timeout=120,
         )  # fmt: skip
         assert json.loads(done.stdout)["added"] == [f"{person}/Downloads/chat.jsonl"]
@@ -75,7 +76,7 @@ def test_discover_watch_is_followed(home: Path, tmp_path: Path) -> None:
 
 
 def test_watching_beside_a_daemon_reads_no_file_twice(daemon: Daemon, home: Path, folder: Path) -> None:
-    words = [sys.executable, "-m", "appliance", "watch", str(folder), "--json", "--home", str(home)]
+    words = [*PROGRAM, "watch", str(folder), "--json", "--home", str(home)]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**FAST), cwd=ROOT
     ) as other:

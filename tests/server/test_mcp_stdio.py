@@ -18,6 +18,7 @@ from appliance.engine.engine import Engine
 from appliance.errors import HomeLocked
 from appliance.server.mcp.memory_lease import MemoryLease
 from tests.server.mcp_runs import READER, ROOT, TOOLS, Caller, over_pipes
+from tests.tested_program import STRICT_PROGRAM
 from tests.waits import PATIENCE, until
 
 INITIALIZE = {
@@ -38,7 +39,7 @@ def call(id: int, tool: str, **arguments: Any) -> dict[str, Any]:
 
 def begin(*arguments: str, **variables: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-W", "error", "-m", "appliance", "mcp", *arguments],
+        [*STRICT_PROGRAM, "mcp", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -9,13 +9,13 @@ import re
 import select
 import struct
 import subprocess
-import sys
 import termios
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.tested_program import PROGRAM
 from tests.waits import until
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +87,7 @@ def pseudo_terminal(
     paths = os.pathsep.join(str(ROOT / name) for name in (".", "models", "tui"))
     inherited = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES")}
     process = subprocess.Popen(
-        [sys.executable, "-m", "appliance", "tui", "--home", str(home), *options],
+        [*PROGRAM, "tui", "--home", str(home), *options],
         stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
         env={**inherited, "PYTHONPATH": paths, "TERM": "xterm-256color", "COLORTERM": "truecolor", **env},
     )  # fmt: skip

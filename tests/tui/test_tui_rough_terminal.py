@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 import signal
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from screens import talk
 from test_tui_terminal import Terminal
 
 from appliance import Appliance
+from tests.tested_program import PROGRAM
 
 pytestmark = pytest.mark.slow
 
@@ -75,7 +75,7 @@ def test_it_can_be_suspended_and_continued(filled: Path, tmp_path: Path) -> None
     paths = os.pathsep.join(str(ROOT / name) for name in (".", "models", "tui"))
     try:
         terminal.begin("bash --norc --noprofile -i", PYTHONPATH=paths)
-        terminal.text(shlex.join([sys.executable, "-m", "appliance", "tui", "--home", str(filled)]))
+        terminal.text(shlex.join([*PROGRAM, "tui", "--home", str(filled)]))
         terminal.keys("Enter")
         terminal.until("9 messages")
         terminal.text("walnuts")

@@ -6,7 +6,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from screens import talk
 
 from appliance import Appliance
 from appliance.engine.engine import Engine
+from tests.tested_program import PROGRAM
 from tests.waits import until
 
 ROOT = Path(__file__).parents[2]
@@ -78,7 +78,7 @@ def program(home: Path, folder: Path, *options: str) -> Iterator[Terminal]:
     """``appliance tui`` on a home, in a terminal of its own."""
     terminal = Terminal(folder / "tmux")
     paths = os.pathsep.join(str(ROOT / name) for name in (".", "models", "tui"))
-    command = shlex.join([sys.executable, "-m", "appliance", "tui", "--home", str(home), *options])
+    command = shlex.join([*PROGRAM, "tui", "--home", str(home), *options])
     try:
         terminal.begin(command, PYTHONPATH=paths, COLORTERM="truecolor")
         yield terminal
@@ -176,7 +176,7 @@ def test_an_owner_that_does_not_answer_is_named_at_the_end(filled: Path, tmp_pat
     with Engine.open(filled, worker=False, purpose="a long import"):
         paths = os.pathsep.join(str(ROOT / name) for name in (".", "models", "tui"))
         done = tmp_path / "done"
-        command = shlex.join([sys.executable, "-m", "appliance", "tui", "--home", str(filled)])
+        command = shlex.join([*PROGRAM, "tui", "--home", str(filled)])
         terminal = Terminal(tmp_path / "tmux")
         try:
             terminal.begin(f"sh -c '{command}; echo $? > {done}; sleep 60'", PYTHONPATH=paths)

@@ -76,12 +76,19 @@ def serve(
     with _bind_loopback(port) as listener, _ensure_daemon(location):
         options = [*(("--user", user) if user else ()), *(("--theme", theme) if theme else ())]
         options += ["--reveal"] if reveal else []
-        command = [sys.executable, "-P", "-m", "appliance", "tui", "--home", str(location.root), *options]
+        command = _program("tui", "--home", str(location.root), *options)
         screen = BrowserServer(shlex.join(command), listener.getsockname()[1])
         print(f"{screen.address}\n(reachable from this machine only; press Ctrl-C to stop)", flush=True)
         with suppress(KeyboardInterrupt):
             web.run_app(screen.guarded_application(), sock=listener, print=None, access_log=None, shutdown_timeout=2.0)
     return 0
+
+
+def _program(*arguments: str) -> list[str]:
+    """The command that runs this very program, which is its own Python where it is frozen."""
+    if getattr(sys, "frozen", False):
+        return [sys.executable, *arguments]
+    return [sys.executable, "-P", "-m", "appliance", *arguments]
 
 
 @contextmanager
@@ -116,7 +123,7 @@ def _ensure_daemon(home: Any) -> Iterator[None]:
         memory.close()
         yield
         return
-    command = [sys.executable, "-P", "-m", "appliance", "serve", "--home", str(home.root), "--port", "0", "--json"]
+    command = _program("serve", "--home", str(home.root), "--port", "0", "--json")
     # In a session of its own, so that an interrupt reaches only this process, which stops the daemon after the windows.
     with subprocess.Popen(
         command,

@@ -7,7 +7,6 @@ A reader takes the bytes of a file and yields its pages. It trusts nothing in th
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -63,9 +62,7 @@ def kind_of(name: str, type: str | None = None) -> DocumentKind | None:
 
 
 def readable_kinds() -> frozenset[DocumentKind]:
-    """Return the kinds whose library is installed. A frozen program can't start the process that reads them."""
-    if getattr(sys, "frozen", False):
-        return frozenset()
+    """Return the kinds whose library is installed."""
     return frozenset(kind for kind in get_args(DocumentKind) if kind not in _LIBRARIES or find_spec(_LIBRARIES[kind]))
 
 

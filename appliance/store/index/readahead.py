@@ -29,7 +29,7 @@ def reading_ahead(index: Path) -> Iterator[None]:
     with suppress(OSError):
         for shard in index.glob("*/shard"):
             _reader_processes[os.fspath(shard)] = subprocess.Popen(
-                [sys.executable, "-I", "-S", __file__, os.fspath(shard)],
+                [*_command(), os.fspath(shard)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -41,6 +41,15 @@ def reading_ahead(index: Path) -> Iterator[None]:
             process = _reader_processes.popitem()[1]
             process.kill()
             process.wait()
+
+
+def _command() -> list[str]:
+    """Runs this module, with as little of Python as it needs: not even with what it would import from here."""
+    from appliance.runtime import child_process
+
+    if child_process.is_frozen():
+        return child_process.command_for(__name__)
+    return [sys.executable, "-I", "-S", __file__]
 
 
 def wait_until_read(shard: str | os.PathLike[str]) -> None:
