@@ -1,9 +1,12 @@
 """Tries a kit as a person would who has nothing but it: an empty home folder, a bare Python, and no network.
 
-    python packaging/try_kit.py KIT [--before OLDER_KIT] [--python /usr/bin/python3]
+    python packaging/try_kit.py KIT [--before OLDER_KIT | --before-commit HEAD~1] [--short] [--python /usr/bin/python3]
 
-It installs, runs the demo, shakes hands over MCP, opens the screen, and uninstalls; with ``--before``, an older kit is
-installed first and a memory made with it, which the newer one must have kept. Where the system allows it, all of this
+A kit with its own Python (``.run``) is tried without any other: nothing but a shell, tar and gzip is in PATH.
+
+It installs, runs the demo, shakes hands over MCP, opens the screen, and uninstalls. With ``--before``, an older kit is
+installed first and a memory made with it, which the newer one must keep, and which the older one must read again after
+a rollback, or restore from the backup. Where the system allows it, all of this
 runs in an empty network namespace. Prints how long each step took and how large it is; exits with 1 at the first step
 that fails.
 """
@@ -11,139 +14,68 @@ that fails.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import pty
-import select
-import shutil
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Sequence
 from pathlib import Path
 
-LONGEST = 120.0
-"""Seconds after which a step counts as stuck."""
+from trial.person import Person, few_programs
+from trial.steps import step, use_program
+from trial.upgrade import try_upgrade
 
-HANDSHAKE = {
-    "jsonrpc": "2.0", "id": 1, "method": "initialize",
-    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "try_kit", "version": "1"}},
-}  # fmt: skip
-INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-LIST_TOOLS = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-
-QUESTION = "which food is dangerous for Ben"
+ROOT = Path(__file__).resolve().parents[1]
 
 
-class Person:
-    """A person's home folder in a world without a network."""
-
-    def __init__(self, home: Path, python: str) -> None:
-        self.home = home
-        self.python = python
-        self.environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "TERM": "xterm-256color", "LANG": "C.UTF-8"}
-        self.command = str(home / ".local/bin/appliance")
-        is_possible = (
-            shutil.which("unshare")
-            and subprocess.run(["unshare", "-rn", "true"], stderr=subprocess.DEVNULL).returncode == 0
-        )
-        self.cut_off = ["unshare", "-rn"] if is_possible else []
-
-    def run(self, *command: str, entered: str | None = None) -> str:
-        """Run a program; returns what it prints."""
-        ended = subprocess.run(
-            [*self.cut_off, *command],
-            input=entered,
-            capture_output=True,
-            text=True,
-            env=self.environment,
-            cwd=self.home,
-            timeout=LONGEST,
-        )
-        if ended.returncode != 0:
-            sys.exit(f"{' '.join(command)} ended with {ended.returncode}:\n{ended.stdout}{ended.stderr}")
-        return ended.stdout
-
-    def see(self, command: Sequence[str], wanted: bytes, then: bytes) -> None:
-        """Run a program in a terminal until it shows something, type something, and wait for its end."""
-        pid, terminal = pty.fork()
-        if pid == 0:
-            os.chdir(self.home)
-            os.execvpe((*self.cut_off, *command)[0], [*self.cut_off, *command], self.environment)
-        said, until = b"", time.monotonic() + LONGEST
-        typed = False
-        try:
-            while time.monotonic() < until:
-                if not select.select([terminal], [], [], 1.0)[0]:
-                    continue
-                try:
-                    more = os.read(terminal, 1 << 16)
-                except OSError:  # Linux says so when the other end is closed
-                    more = b""
-                said += more
-                if not more:
-                    break
-                if not typed and wanted in said:
-                    os.write(terminal, then)
-                    typed = True
-        finally:
-            os.close(terminal)
-            _, status = os.waitpid(pid, 0)
-        if not typed or status:
-            shown = said[-2000:].decode(errors="replace")
-            sys.exit(f"{' '.join(command)} never showed {wanted!r}, or ended with {status}:\n{shown}")
-
-
-def try_kit(kit: Path, before: Path | None, python: str) -> None:
+def try_kit(kit: Path, before: Path | None, python: str, *, is_short: bool = False) -> None:
     """Go through all steps."""
     with tempfile.TemporaryDirectory() as folder:
-        person = Person(Path(folder), python)
-        print(f"network: {'none' if person.cut_off else 'as it is, because no namespace is possible here'}")
+        home = Path(folder)
+        person = Person(home, [str(home / ".local/bin/appliance")])
+        if kit.suffix == ".run":
+            person.environment["PATH"] = str(few_programs(home / "few"))
+        print(f"network: {'none' if person.within else 'as it is, because no namespace is possible here'}")
         if before is not None:
-            step("install the older kit", lambda: person.run(python, str(before), "install"))
-            person.run(person.command, "ingest", demo_files(person))
-            found = ids_found(person)
-        step("install", lambda: person.run(python, str(kit), "install"))
-        files = [file for file in person.home.rglob("*") if file.is_file() and not file.is_symlink()]
+            try_upgrade(person, starter(before, python), starter(kit, python), is_short=is_short)
+        else:
+            step("install", lambda: person.run(*starter(kit, python), "install"))
+        files = [file for file in home.rglob("*") if file.is_file() and not file.is_symlink()]
         print(f"  {sum(file.stat().st_size for file in files) / 1e6:.0f} MB")
-        print(f"  {person.run(person.command, '--version').strip()}")
-        if before is not None:
-            assert ids_found(person) == found, "the memory finds other messages than before the upgrade"
-            assert (person.home / ".local/share/appliance-backups").is_dir(), "no backup was made before the upgrade"
-            person.run(person.command, "verify")
-        step("demo", lambda: person.run(person.command, "demo"))
-        step("MCP", lambda: shake_hands(person))
-        step("screen", lambda: person.see([person.command, "tui"], b"F1", b"\x11"))
-        step("uninstall", lambda: person.run(python, str(kit), "uninstall"))
-        left = [*(person.home / ".local/lib").rglob("*"), *(person.home / ".local/bin").iterdir()]
+        use_program(person, with_daemon=not is_short)
+        step("uninstall", lambda: person.run(*starter(kit, python), "uninstall"))
+        left = [*(home / ".local/lib").rglob("*"), *(home / ".local/bin").iterdir()]
         assert not left, f"uninstalling leaves {left[0]}"
+        known = [home / ".local", home / "exports", home / "few", home / "restored"]
+        if before is not None:  # whose libraries wrote more
+            known.append(home / ".cache")
+        odd = [path for path in home.iterdir() if path not in known]
+        assert not odd, f"something was written beside the program and the memory: {odd[0]}"
 
 
-def step(name: str, act: object) -> None:
-    began = time.monotonic()
-    act()  # type: ignore[operator]
-    print(f"{name}: {time.monotonic() - began:.1f} s", flush=True)
+def starter(kit: Path, python: str) -> tuple[str, str]:
+    """What runs a kit."""
+    return ("/bin/sh" if kit.suffix == ".run" else python, str(kit))
 
 
-def demo_files(person: Person) -> str:
-    """The sample exports that the program brings."""
-    (folder,) = (person.home / ".local/lib/memory-appliance/versions").glob(
-        "*/lib/python*/site-packages/appliance/demo"
-    )
-    return str(folder)
+def kit_of(commit: str, folder: Path, wheels: Path, site: Path | None) -> Path | None:
+    """The kit of an older commit for this machine, built by its own script; None if this clone does not have it.
 
-
-def ids_found(person: Person) -> list[str]:
-    return [hit["message_id"] for hit in json.loads(person.run(person.command, "search", QUESTION, "--json"))["hits"]]
-
-
-def shake_hands(person: Person) -> None:
-    """Start the MCP server, and ask it for its tools."""
-    lines = "".join(json.dumps(one) + "\n" for one in (HANDSHAKE, INITIALIZED, LIST_TOOLS))
-    answers = [json.loads(line) for line in person.run(person.command, "mcp", entered=lines).splitlines()]
-    tools = next(one["result"]["tools"] for one in answers if one.get("id") == 2)
-    assert "memory_search" in {tool["name"] for tool in tools}, tools
+    Args:
+        site: A site of the documentation to put into it, to save the time of building its own.
+    """
+    if subprocess.run(["git", "-C", ROOT, "rev-parse", "-q", "--verify", f"{commit}^{{commit}}"]).returncode != 0:
+        return None
+    tree = folder / "tree"
+    subprocess.run(["git", "-C", ROOT, "worktree", "add", "-q", "--detach", tree, commit], check=True)
+    try:
+        script = [sys.executable, str(tree / "packaging/build_kit.py")]
+        script += ["--output", str(folder / "kit"), "--wheels", str(wheels)]
+        if site is not None and "--site" in Path(script[1]).read_text():  # the first kits had none
+            script += ["--site", str(site)]
+        subprocess.run(script, check=True, stdout=subprocess.DEVNULL)
+    finally:
+        subprocess.run(["git", "-C", ROOT, "worktree", "remove", "--force", tree], check=True)
+    (kit,) = (folder / "kit").glob("*.pyz")
+    return kit
 
 
 def main() -> None:
@@ -151,8 +83,22 @@ def main() -> None:
     parser.add_argument("kit", type=Path)
     parser.add_argument("--before", type=Path, help="an older kit, which is installed first")
     parser.add_argument("--python", default=getattr(sys, "_base_executable", sys.executable))
+    parser.add_argument("--before-commit", help="build the older kit of this commit, if this clone has it")
+    parser.add_argument("--wheels", type=Path, default=ROOT / "build/kit/wheels", help="for that one")
+    parser.add_argument("--site", type=Path, help="a site of the documentation for that one")
+    parser.add_argument(
+        "--short", action="store_true", help="without the way back to the older kit, and with no daemon but its"
+    )
     chosen = parser.parse_args()
-    try_kit(chosen.kit.resolve(), chosen.before and chosen.before.resolve(), chosen.python)
+    with tempfile.TemporaryDirectory() as folder:
+        before = chosen.before and chosen.before.resolve()
+        if chosen.before_commit:
+            before = kit_of(
+                chosen.before_commit, Path(folder), chosen.wheels.resolve(), chosen.site and chosen.site.resolve()
+            )
+            if before is None:
+                print(f"This clone does not have {chosen.before_commit}, so no upgrade is tried.")
+        try_kit(chosen.kit.resolve(), before, chosen.python, is_short=chosen.short)
 
 
 if __name__ == "__main__":

@@ -14,17 +14,18 @@ _FILE_MODE = 0o100644 << 16
 _UNIX = 3
 
 
-def write(path: Path, entries: Mapping[str, bytes | Path], epoch: int) -> str:
+def write(path: Path, entries: Mapping[str, bytes | Path], epoch: int, before: bytes = FIRST_LINE) -> str:
     """Write a kit. Returns its SHA-256.
 
     Args:
         entries: By name; ``__main__.py`` is what Python runs.
         epoch: The time of each entry, in seconds since 1970.
+        before: What stands before the zip archive.
     """
     sums = "".join(f"{hashlib.sha256(_content(entries[name])).hexdigest()}  {name}\n" for name in sorted(entries))
     moment = time.gmtime(epoch)[:6]
     with path.open("wb") as file:
-        file.write(FIRST_LINE)
+        file.write(before)
         with zipfile.ZipFile(file, "w") as archive:
             for name, content in sorted({**entries, CHECKSUMS: sums.encode()}.items()):
                 entry = zipfile.ZipInfo(name, moment)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import uuid
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kit import licences
@@ -19,9 +19,17 @@ _NAMESPACE = uuid.UUID("9b0e4c0a-0c6f-5a3e-9d2c-1f5d7a6b8e11")
 """Serial numbers are derived from the content, so that two builds of the same sources have the same one."""
 
 
-def document(project: Wheel, wheels: Sequence[Wheel], target: Target) -> bytes:
-    """The bill of materials: each wheel, and the models that the project's own wheel carries, with their SHA-256."""
-    components = [_library(wheel) for wheel in wheels if wheel is not project] + _models(project)
+def document(
+    project: Wheel, wheels: Sequence[Wheel], target: Target, others: Sequence[Mapping[str, object]] = ()
+) -> bytes:
+    """The bill of materials: each wheel, and the models that the project's own wheel carries, with their SHA-256.
+
+    Args:
+        others: Further components.
+    """
+    components: list[Mapping[str, object]] = (
+        [_library(wheel) for wheel in wheels if wheel is not project] + _models(project) + [*others]
+    )
     edges = [
         {
             "ref": _reference(wheel),

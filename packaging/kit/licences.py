@@ -32,7 +32,7 @@ def texts(wheel: Wheel) -> Iterator[tuple[str, bytes]]:
     """The licence files of a wheel: their names and contents."""
     with zipfile.ZipFile(wheel.path) as archive:
         for name in sorted(archive.namelist()):
-            if _TEXT.fullmatch(name):
+            if _TEXT.fullmatch(name) and not name.endswith("/"):
                 yield name.partition("/")[2].removeprefix("licenses/"), archive.read(name)
 
 

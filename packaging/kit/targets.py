@@ -14,8 +14,8 @@ NEWEST_GLIBC = 28
 OLDEST_MACOS = 11
 NEWEST_MACOS = 14
 
-LEGACY_MANYLINUX = ("manylinux1", "manylinux2010", "manylinux2014")
-"""Names of glibc 2.5, 2.12 and 2.17, on x86-64 only but for the last."""
+LEGACY_GLIBC = {"manylinux1": "manylinux_2_5", "manylinux2010": "manylinux_2_12", "manylinux2014": "manylinux_2_17"}
+"""The older names of three of the platforms of wheels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Target:
         system, _, machine = self.platform.partition("-")
         if system == "linux":
             tags = [f"manylinux_2_{minor}_{machine}" for minor in range(NEWEST_GLIBC, OLDEST_GLIBC - 1, -1)]
-            return [*tags, *(f"{name}_{machine}" for name in LEGACY_MANYLINUX), f"linux_{machine}"]
+            return [*tags, *(f"{name}_{machine}" for name in LEGACY_GLIBC), f"linux_{machine}"]
         if system == "macos":
             versions = [f"{major}_0" for major in range(NEWEST_MACOS, OLDEST_MACOS - 1, -1)] + [
                 "10_15",

@@ -14,9 +14,10 @@ from email.parser import BytesParser
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.tags import Tag
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
-from kit.targets import Target
+from kit.targets import LEGACY_GLIBC, Target
 
 LEFT_OUT: Mapping[str, str] = {
     "huggingface-hub": "tokenizers fetches models with it, when asked by name; this program reads them from files",
@@ -30,6 +31,7 @@ UNUSED_FILES: Mapping[str, str] = {
     "zstandard/_cffi*": "its second implementation, for other Pythons than CPython",
     "onnxruntime/transformers": "tools that make models",
     "onnxruntime/quantization": "tools that make models",
+    "onnxruntime/capi/libonnxruntime.so*": "for programs in C; Python has its own",
     "onnxruntime/tools": "tools that make models",
     "numpy/f2py": "builds extensions",
     "numpy/distutils": "builds extensions",
@@ -38,11 +40,13 @@ UNUSED_FILES: Mapping[str, str] = {
     "**/tests": "the tests of its packages",
     "**/*.pyi": "types for checkers of other programs",
 }
-"""What an installation does without, as patterns of paths, and why: 29 MB."""
+"""What an installation does without, as patterns of paths, and why: 58 MB."""
 
 INSTALLER_PACKAGE = "pip"
 """What the installer runs, from its wheel."""
 
+_GLIBC = re.compile(r"manylinux_(\d+)_(\d+)")
+_MACOS = re.compile(r"macosx_(\d+)_(\d+)")
 _PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^ ;\\]+)")
 
 
@@ -55,6 +59,11 @@ class Wheel:
     version: str
     metadata: Message
 
+    @property
+    def tags(self) -> frozenset[Tag]:
+        """Which Pythons and systems it is for."""
+        return parse_wheel_filename(self.path.name)[3]
+
     def requirements(self, target: Target, extras: Sequence[str] = ()) -> Iterator[tuple[str, Sequence[str]]]:
         """What it needs there: normalised names, each with the extras that are asked for."""
         for line in self.metadata.get_all("Requires-Dist", []):
@@ -62,6 +71,19 @@ class Wheel:
             marker, values = requirement.marker, target.markers
             if marker is None or any(marker.evaluate(values | {"extra": extra}) for extra in ("", *extras)):
                 yield canonicalize_name(requirement.name), sorted(requirement.extras)
+
+
+def least_system(wheels: Sequence[Wheel], target: Target) -> dict[str, str]:
+    """The oldest system that all the wheels run on: ``{"glibc": "2.28"}`` or ``{"macos": "11.0"}``. Nothing on
+    Windows."""
+    system, pattern = ("glibc", _GLIBC) if target.platform.startswith("linux") else ("macos", _MACOS)
+    found = [(0, 0)]
+    for wheel in wheels:
+        # A wheel with several tags runs on each of them: the oldest counts.
+        tags = [LEGACY_GLIBC.get(one.platform.partition("_")[0], one.platform) for one in wheel.tags]
+        versions = [(int(match[1]), int(match[2])) for tag in tags if (match := pattern.match(tag))]
+        found.append(min(versions, default=(0, 0)))
+    return {system: "{}.{}".format(*max(found))} if max(found) > (0, 0) else {}
 
 
 def read_wheel(path: Path) -> Wheel:

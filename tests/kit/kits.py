@@ -23,6 +23,16 @@ if sys.argv[1:] == ["--version"]:
     print("appliance {version}")
 elif sys.argv[1:] == ["command"]:
     print(os.environ["MEMORY_APPLIANCE_COMMAND"])
+elif sys.argv[1] == "service":
+    state = pathlib.Path.home() / "service"
+    if sys.argv[2] == "status" and state.exists():
+        print('{{"installed": true, "current": true}}')
+    elif sys.argv[2] == "install":
+        state.write_text("{version} by " + os.environ["MEMORY_APPLIANCE_COMMAND"])
+    elif sys.argv[2] == "remove":
+        state.unlink()
+elif sys.argv[1] == "status":
+    sys.exit({status_exit})
 elif sys.argv[1] == "demo":
     print("the demo of {version}")
     sys.exit({demo_exit})
@@ -68,9 +78,13 @@ def pip_wheel() -> Path:
     return found[0]
 
 
-def write_kit(folder: Path, version: str, *, demo_exit: int = 0, backup_exit: int = 0, **target: str) -> Path:
+def write_kit(
+    folder: Path, version: str, *, demo_exit: int = 0, backup_exit: int = 0, status_exit: int = 0, **target: str
+) -> Path:
     """A kit with a program that has a version, a demo and a backup."""
-    program = textwrap.dedent(PROGRAM).format(version=version, demo_exit=demo_exit, backup_exit=backup_exit)
+    program = textwrap.dedent(PROGRAM).format(
+        version=version, demo_exit=demo_exit, backup_exit=backup_exit, status_exit=status_exit
+    )
     files = {"appliance/__init__.py": "", "appliance/__main__.py": program, "appliance/paths.py": PATHS}
     files["appliance/tests/test_it.py"] = "not needed"
     wheel, pip = write_wheel(folder, "memory-appliance", version, files), pip_wheel()
@@ -80,11 +94,16 @@ def write_kit(folder: Path, version: str, *, demo_exit: int = 0, backup_exit: in
         "wheels": [wheel.name], "unused": ["**/tests"],
     }  # fmt: skip
     entries: dict[str, bytes | Path] = {
-        "__main__.py": ROOT / "packaging/kit/installer.py",
+        "__main__.py": ROOT / "packaging/kit/kit_main.py",
+        **{f"installer/{path.name}": path for path in (ROOT / "packaging/kit/installer").glob("*.py")},
         "kit.json": json.dumps(description).encode(),
-        f"installer/{pip.name}": pip,
+        f"tools/{pip.name}": pip,
         f"wheels/{wheel.name}": wheel,
-        "docs/README.md": b"how it works",
+        "share/doc/memory-appliance/README.md": b"how it works",
+        "share/man/man1/appliance.1": f"of {version}".encode(),
+        "share/bash-completion/completions/appliance": b"complete",
+        "share/zsh/site-functions/_appliance": b"#compdef appliance",
+        f"share/fish/vendor_completions.d/appliance-{version}.fish": b"complete",
     }
     path = folder / f"kit-{version}.pyz"
     archive.write(path, entries, EPOCH)

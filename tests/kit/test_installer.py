@@ -9,7 +9,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from kit import installer
+from kit.installer import machine, main
+from kit.installer.place import Place
 
 from tests.kit.kits import write_kit
 
@@ -25,12 +26,12 @@ def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "person with space"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setattr(installer, "NEEDED_BYTES", 1)
+    monkeypatch.setattr(machine, "NEEDED_BYTES", 1)
     return folder
 
 
 def run(kit: Path, *arguments: str) -> int:
-    return installer.main(arguments, kit)
+    return main.main(arguments, kit)
 
 
 def version_of(person: Path) -> str:
@@ -53,7 +54,9 @@ def test_install_upgrade_rollback_and_uninstall(
     assert answer(person, "command") == str(person / ".local/bin/appliance")
     prefix = person / ".local/lib/memory-appliance"
     (folder,) = (prefix / "versions").iterdir()
-    assert (folder / "share/docs/README.md").read_text() == "how it works"
+    assert (folder / "share/doc/memory-appliance/README.md").read_text() == "how it works"
+    page, completion = person / ".local/share/man/man1/appliance.1", person / ".local/share/fish/vendor_completions.d"
+    assert page.read_text() == "of 1.0" and [one.name for one in completion.iterdir()] == ["appliance-1.0.fish"]
     assert not [*folder.rglob("appliance/tests")], "what is not needed is left out"
     assert not [*folder.rglob("*.whl")] and not [*folder.rglob("pip")], "nor is the installer's own tool left behind"
     assert run(first, "install") == 0
@@ -62,19 +65,28 @@ def test_install_upgrade_rollback_and_uninstall(
     memory = person / "memory"
     memory.mkdir()
     (memory / "recall.db").write_bytes(b"ten years")
+    command = person / ".local/bin/appliance"
+    older = command.read_text().splitlines()
+    command.write_text("\n".join([*older[:2], older[2].replace("'", '"'), "exit 7"]) + "\n")  # as of an older kit
+    service = person / "service"
+    service.touch()
     assert run(second, "install") == 0
     assert version_of(person) == "appliance 2.0"
+    assert service.read_text() == f"2.0 by {command}", "the service is restarted with the new version"
+    assert page.read_text() == "of 2.0" and [one.name for one in completion.iterdir()] == ["appliance-2.0.fish"]
     assert (person / "memory-backups/by-1.0").read_bytes() == b"ten years", "by the version that wrote it"
     assert run(second, "rollback") == 0
-    assert version_of(person) == "appliance 1.0"
+    assert version_of(person) == "appliance 1.0" and page.read_text() == "of 1.0"
     assert run(second, "install", "--no-backup") == 0
     assert version_of(person) == "appliance 2.0"
+    (prefix / "versions/killed").mkdir()  # an installation that was killed
     for number in ("3.0", "4.0"):
         assert run(write_kit(tmp_path, number), "install") == 0
     assert [path.name.partition("-")[0] for path in sorted((prefix / "versions").iterdir())] == ["3.0", "4.0"]
 
     assert run(first, "uninstall") == 0
-    assert not prefix.exists() and not (person / ".local/bin/appliance").exists()
+    assert not prefix.exists() and not (person / ".local/bin/appliance").exists() and not service.exists()
+    assert not [*(person / ".local/share").iterdir()], "no link is left"
     assert (memory / "recall.db").read_bytes() == b"ten years"
     assert run(first, "uninstall") == 1
     assert "Nothing is installed" in capsys.readouterr().err
@@ -97,6 +109,33 @@ def test_an_upgrade_that_fails_leaves_the_version_before_in_use(
         assert len([*(person / ".local/lib/memory-appliance/versions").iterdir()]) == 1, "nothing is left of it"
 
 
+@pytest.mark.slow
+def test_a_version_that_is_gone_back_to_and_cannot_read_the_memory_names_the_backup(
+    tmp_path: Path, person: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (person / "memory").mkdir()
+    (person / "memory/recall.db").touch()
+    first, second = write_kit(tmp_path, "1.0", status_exit=3), write_kit(tmp_path, "2.0")
+    assert run(first, "install") == 0
+    assert run(second, "install") == 0
+    kit_with_failing_backup(person, "1.0")
+    capsys.readouterr()
+    assert run(second, "rollback") == 0
+    said = capsys.readouterr().out
+    assert "It can't read the memory" in said
+    assert f"appliance restore '{person / 'memory-backups'}' --home NEW_FOLDER" in said
+    assert run(second, "install") == 0, "the newer version, which can read it, makes the backup"
+    assert sorted(one.name for one in (person / "memory-backups").iterdir()) == ["by-1.0", "by-2.0"]
+
+
+def kit_with_failing_backup(person: Path, version: str) -> None:
+    """Let the backup of an installed version fail, as where the memory is too new for it."""
+    (program,) = (person / ".local/lib/memory-appliance/versions").glob(
+        f"{version}-*/lib/python*/site-packages/appliance/__main__.py"
+    )
+    program.write_text(program.read_text().replace("target.mkdir(exist_ok=True)", "sys.exit(3)"))
+
+
 def test_what_another_has_put_there_is_not_overwritten(
     tmp_path: Path, person: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,7 +144,7 @@ def test_what_another_has_put_there_is_not_overwritten(
     command.write_text("mine")
     assert run(write_kit(tmp_path, "1.0"), "install") == 1
     assert "is not of this kit" in capsys.readouterr().err
-    assert command.read_text() == "mine" and not [*(person / ".local/lib/memory-appliance/versions").iterdir()]
+    assert command.read_text() == "mine" and not (person / ".local/lib/memory-appliance").exists()
 
 
 @pytest.mark.parametrize(
@@ -141,15 +180,30 @@ def test_a_damaged_kit_is_refused(tmp_path: Path, person: Path, capsys: pytest.C
     assert "another.whl is not listed in this kit" in capsys.readouterr().err
 
 
+def test_what_is_no_kit_is_said(tmp_path: Path, person: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    part = tmp_path / "part.pyz"
+    part.write_bytes(write_kit(tmp_path, "1.0").read_bytes()[:-100])
+    assert run(part, "verify") == 1
+    assert "part.pyz is damaged, or no kit. Copy the kit again." in capsys.readouterr().err
+
+
+def test_two_installers_do_not_work_at_once(tmp_path: Path, person: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prefix = person / ".local/lib/memory-appliance"
+    with Place(prefix, person / ".local/bin").locked():
+        assert run(write_kit(tmp_path, "1.0"), "install") == 1
+        assert f"Another installer is at work in {prefix}" in capsys.readouterr().err
+    assert not prefix.exists()
+
+
 def test_without_room_nothing_begins(
     tmp_path: Path, person: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(installer, "NEEDED_BYTES", 1 << 60)
+    monkeypatch.setattr(machine, "NEEDED_BYTES", 1 << 60)
     assert run(write_kit(tmp_path, "1.0"), "install") == 1
     assert "Make room, or name another folder with --prefix" in capsys.readouterr().err
 
 
 def test_everything_in_it_can_be_unpacked(tmp_path: Path, person: Path) -> None:
     assert run(write_kit(tmp_path, "1.0"), "unpack", str(tmp_path / "all")) == 0
-    assert (tmp_path / "all/docs/README.md").read_text() == "how it works"
+    assert (tmp_path / "all/share/doc/memory-appliance/README.md").read_text() == "how it works"
     assert (tmp_path / "all/SHA256SUMS").exists()

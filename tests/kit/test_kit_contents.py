@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
 import subprocess
 import sys
+from email.message import Message
 from pathlib import Path
 
 import pytest
-from kit import archive, bill, licences, wheels
+from kit import archive, bill, licences, share, wheels
 from kit.targets import Target, this_machine
 
 from tests.kit.kits import EPOCH, ROOT, write_wheel
@@ -99,6 +102,91 @@ def test_the_same_entries_make_the_same_file_which_python_runs(tmp_path: Path) -
     assert first == second == hashlib.sha256((tmp_path / "second.pyz").read_bytes()).hexdigest()
     ran = subprocess.run([sys.executable, tmp_path / "first.pyz"], capture_output=True, text=True, check=True)
     assert ran.stdout == "it runs\n"
+
+
+def test_man_pages_completions_and_the_site_go_where_they_are_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripts = {
+        "build_manual": (
+            "man/man1/appliance.1",
+            "completions/appliance.bash",
+            "completions/_appliance",
+            "completions/appliance.fish",
+        ),
+        "build_docs": ("index.html", "reference/cli.html"),
+    }
+    for name, files in scripts.items():
+        (tmp_path / f"{name}.py").write_text(
+            "def build(into):\n"
+            f"    for name in {files}:\n"
+            "        (into / name).parent.mkdir(parents=True, exist_ok=True)\n"
+            "        (into / name).write_text(name)\n"
+        )
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = {place: path.read_text() for place, path in share.built(tmp_path / "made")}
+    for name in scripts:
+        monkeypatch.delitem(sys.modules, name)
+    assert found == {
+        "man/man1/appliance.1": "man/man1/appliance.1",
+        "bash-completion/completions/appliance": "completions/appliance.bash",
+        "zsh/site-functions/_appliance": "completions/_appliance",
+        "fish/vendor_completions.d/appliance.fish": "completions/appliance.fish",
+        "doc/memory-appliance/html/index.html": "index.html",
+        "doc/memory-appliance/html/reference/cli.html": "reference/cli.html",
+    }
+
+
+# What could differ between two machines is set in the process that builds.
+BUILD = """
+import os, sys
+from pathlib import Path
+from kit import archive, bill, licences, wheels
+from kit.targets import Target
+folder, mask, turned = Path(sys.argv[1]), int(sys.argv[2], 8), sys.argv[3] == "turned"
+os.umask(mask)
+found = [wheels.read_wheel(path) for path in sorted(folder.glob("*.whl"))]
+target = Target("linux-x86_64", "3.11")
+packages = wheels.needed(found[0], found[1:], target)
+entries = {"__main__.py": b"", "bom.cdx.json": bill.document(found[0], packages, target)}
+entries |= licences.entries(packages) | {f"wheels/{one.path.name}": one.path for one in packages}
+entries = dict(reversed(entries.items())) if turned else entries
+print(archive.write(Path.cwd() / "kit.pyz", entries, 1_700_000_000))
+"""
+
+
+@pytest.mark.slow
+def test_two_builds_are_equal_wherever_they_are_made(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    for name in ("b", "c", "d"):
+        write_wheel(made, name, "1.0", {f"{name}-1.0.dist-info/LICENSE": name})
+    write_wheel(made, "a", "1.0", {}, ["b", "c", "d"])
+    sums = set()
+    for number, (mask, turned, zone) in enumerate([("022", "", "UTC"), ("077", "turned", "Asia/Tokyo")]):
+        folder = tmp_path / f"tree ä {number}"
+        folder.mkdir()
+        for path in sorted(made.iterdir(), reverse=bool(turned)):
+            shutil.copyfile(path, folder / path.name)
+        environment = os.environ | {"PYTHONHASHSEED": str(number), "TZ": zone, "PYTHONPATH": str(ROOT / "packaging")}
+        command = [sys.executable, "-c", BUILD, str(folder), mask, turned]
+        ran = subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True)
+        sums.add(ran.stdout)
+    assert len(sums) == 1
+
+
+def test_the_oldest_system_is_that_of_the_wheel_that_needs_most(tmp_path: Path) -> None:
+    def wheel(*tags: str) -> wheels.Wheel:
+        return wheels.Wheel(Path(f"a-1.0-cp311-cp311-{'.'.join(tags)}.whl"), "a", "1.0", Message())
+
+    pure = wheels.Wheel(Path("b-1.0-py3-none-any.whl"), "b", "1.0", Message())
+    older, newer = wheel("manylinux2014_x86_64", "manylinux_2_28_x86_64"), wheel("manylinux_2_27_x86_64")
+    assert wheels.least_system([pure, older], LINUX) == {"glibc": "2.17"}
+    assert wheels.least_system([older, newer], LINUX) == {"glibc": "2.27"}
+    assert wheels.least_system([pure], LINUX) == {}
+    macos = [wheel("macosx_11_0_arm64"), wheel("macosx_10_9_universal2"), wheel("macosx_13_4_arm64")]
+    assert wheels.least_system(macos, Target("macos-arm64", "3.11")) == {"macos": "13.4"}
 
 
 def test_this_machine_is_a_target() -> None:

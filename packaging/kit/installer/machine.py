@@ -1,0 +1,64 @@
+"""Whether this machine is one that a kit is for."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import struct
+import sys
+import sysconfig
+from collections.abc import Mapping
+from pathlib import Path
+
+from .kit_file import KitError
+
+NEEDED_BYTES = 700_000_000
+"""What an installation needs at its largest: the program, byte code, and the wheels until they are installed."""
+
+_SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows"}
+
+
+def this_platform() -> str:
+    """The platform that this Python is for, as "linux-x86_64". Under emulation it is that of Python, not of the
+    machine."""
+    machine = sysconfig.get_platform().removeprefix("win-") if sys.platform == "win32" else platform.machine()
+    return f"{_SYSTEMS.get(sys.platform, sys.platform)}-{machine.lower().replace('amd64', 'x86_64')}"
+
+
+def check_machine(target: Mapping[str, str]) -> None:
+    """Raise KitError unless the kit is for this system, processor and version of Python."""
+    here = this_platform()
+    if here != target["platform"]:
+        raise KitError(f"This kit is for {target['platform']}, and this machine is {here}. Take the kit for {here}.")
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    if version != target["python"]:
+        other = shutil.which(f"python{target['python']}")
+        way = f"Run it with {other}." if other else f"Take the kit for Python {version}."
+        raise KitError(f"This kit is for Python {target['python']}, and this is Python {version}. {way}")
+    is_usual = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
+    if not is_usual or struct.calcsize("P") != 8:
+        raise KitError(f"This kit is for the usual 64-bit CPython, and {sys.executable} is another Python.")
+    if glibc := target.get("glibc"):
+        name, found = platform.libc_ver()
+        if name != "glibc":
+            raise KitError("This kit needs a system with glibc; Alpine and others with musl are not supported.")
+        if numbers(found) < numbers(glibc):
+            raise KitError(f"This kit needs glibc {glibc} or later, and this system has {found}.")
+    if macos := target.get("macos"):
+        found = platform.mac_ver()[0]
+        if numbers(found) < numbers(macos):
+            raise KitError(f"This kit needs macOS {macos} or later, and this is macOS {found}.")
+
+
+def numbers(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdigit()]
+
+
+def check_room(folder: Path) -> None:
+    """Raise KitError if a folder has not the room that an installation takes."""
+    free = shutil.disk_usage(folder).free
+    if free < NEEDED_BYTES:
+        raise KitError(
+            f"{folder} has {free // 1_000_000} MB left, and {NEEDED_BYTES // 1_000_000} MB are needed. Make room, or"
+            " name another folder with --prefix."
+        )
