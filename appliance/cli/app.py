@@ -83,7 +83,14 @@ VERBS: dict[str, dict[str, str]] = {
         "bench": "bench.verbs",
     },
     "Run": {"tui": "tui.tui", "serve": "serve.serve", "service": "service.verbs", "mcp": "mcp.verbs"},
-    "About": {"docs": "about.docs", "config": "about.config", "path": "about.path", "version": "about.version"},
+    "About": {
+        "help": "help.show_help",
+        "docs": "about.docs",
+        "config": "about.config",
+        "path": "about.path",
+        "version": "about.version",
+        "completion": "completion.completion",
+    },
 }
 """The verbs of each group, and where each lies in this package. A module is loaded when its verb is run or all are
 listed: to load all of them takes longer than most verbs do."""
@@ -212,7 +219,7 @@ def _root(
       appliance ingest ~/Downloads/chatgpt-export.zip
       appliance search "when does the lease end"
 
-    'appliance VERB --help' describes a verb. The memory is one folder; 'appliance path' shows where.
+    'appliance help VERB' describes a verb. The memory is one folder; 'appliance path' shows where.
     """
     if context.invoked_subcommand is None:
         output.print_line(context.get_help())
@@ -242,6 +249,10 @@ def build(only: str | None = None) -> typer.Typer:
     return built
 
 
+def is_verb(name: str) -> bool:
+    return any(name in verbs for verbs in VERBS.values())
+
+
 def _load(place: str) -> Callable[..., None] | typer.Typer:
     module, _, name = place.partition(".")
     verb: Callable[..., None] | typer.Typer = getattr(import_module(f"appliance.cli.{module}"), name)
@@ -260,7 +271,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     named = [*arguments[2 if arguments[:1] == ["--profile"] else 0 :]][:1]
-    verb = named[0] if named and any(named[0] in verbs for verbs in VERBS.values()) else None
+    verb = named[0] if named and is_verb(named[0]) else None
     try:
         build(verb)(args=arguments)
     except SystemExit as ended:

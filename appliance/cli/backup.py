@@ -32,9 +32,11 @@ Identity = Annotated[
 class _BackupGroup(VerbGroup):
     """Reads ``backup FOLDER`` as ``backup make FOLDER``."""
 
+    default_command = "make"
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if "--help" not in args[:1] and not any(arg in self.commands for arg in args):
-            args = ["make", *args]
+            args = [self.default_command, *args]
         return super().parse_args(ctx, args)
 
 

@@ -70,8 +70,8 @@ Home = Annotated[
 MachineProfile = Annotated[
     str | None,
     option(
-        "--profile", "NAME",
-        "Settings for a machine: tiny, laptop or workstation. Default: the settings', else by memory and processors.",
+        "--profile", "tiny|laptop|workstation",
+        "Settings for a machine. Default: the settings', else by memory and processors.",
         callback=_choose_machine_profile,
     ),
 ]  # fmt: skip

@@ -1,0 +1,1 @@
+"""The command line as data, and what is written from it: completions for shells, manual pages."""
