@@ -43,6 +43,8 @@ class Manager:
     def __call__(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         asked = " ".join(command)
         self.asked.append(asked)
+        if "disable" in command:
+            self._shown = ""
         fails = bool(self._failing) and self._failing in asked
         out = self._shown if " show " in asked else "the last line of the journal" if "journalctl" in asked else ""
         return subprocess.CompletedProcess([*command], int(fails), out, "no" if fails else "")
@@ -70,6 +72,18 @@ def test_systemd_is_told_and_asked_in_order(units: Path) -> None:
     (units / SERVICE).write_text("by an older version")
     assert not systemd.state(PLAN).current
     assert systemd.remove(PLAN) and not [*units.iterdir()] and not systemd.remove(PLAN)
+
+
+def test_the_units_of_a_package_are_told_and_given_up(units: Path) -> None:
+    shown = "UnitFileState={}\nActiveState=inactive\nSubState=dead\nFragmentPath=/usr/lib/systemd/user/" + SERVICE
+    manager = Manager(shown=shown.format("enabled"))
+    systemd = Systemd(manager)
+    state = systemd.state(PLAN)
+    assert (state.installed, state.current, state.files) == (True, True, (Path("/usr/lib/systemd/user", SERVICE),))
+    assert systemd.remove(PLAN) and f"systemctl --user disable --now {SOCKET} {SERVICE}" in manager.asked
+    assert not Systemd(Manager(shown=shown.format("disabled"))).remove(PLAN)
+    systemd.install(PLAN)
+    assert {path.parent for path in systemd.state(PLAN).files} == {units}, "one's own go first"
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd here")

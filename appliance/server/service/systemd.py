@@ -26,9 +26,9 @@ SERVICE, SOCKET = f"{UNIT}.service", f"{UNIT}.socket"
 _JOURNAL_LINES = "15"
 
 _SERVICE = """\
-# Written by 'appliance service install', which writes it anew; 'systemctl --user edit {unit}' adds to it.
+# {origin} 'systemctl --user edit {unit}' adds to it.
 [Unit]
-Description=Memory appliance ({home})
+Description=Memory appliance{home}
 
 [Service]
 Type=notify
@@ -62,7 +62,7 @@ IPAddressAllow=localhost
 """
 
 _SOCKET = """\
-# Written by 'appliance service install'. A connection starts the daemon if it does not run.
+# {origin} A connection starts the daemon if it does not run.
 [Unit]
 Description=Memory appliance, HTTP
 
@@ -72,6 +72,31 @@ ListenStream={address}
 [Install]
 WantedBy=sockets.target
 """
+
+_OWN = "Written by 'appliance service install', which writes it anew."
+
+
+def unit_files(plan: ServicePlan, origin: str = _OWN, home: str | None = None) -> Mapping[str, str]:
+    """The units of a service: their names and contents.
+
+    Args:
+        origin: A sentence on where they come from.
+        home: How the description names the home; by default its folder.
+    """
+    units = {
+        SERVICE: _SERVICE.format(
+            origin=origin,
+            unit=UNIT,
+            home=f" ({_escaped(str(plan.home))})" if home is None else home,
+            command=" ".join(map(_quoted, plan.command)),
+            memory_max=f"{plan.memory}M",
+            network=_NO_NETWORK if plan.only_loopback else "",
+        )
+    }
+    if plan.port:
+        host = f"[{plan.host}]" if ":" in plan.host else plan.host.replace("localhost", "127.0.0.1")
+        units[SOCKET] = _SOCKET.format(origin=origin, address=f"{host}:{plan.port}")
+    return units
 
 
 class Systemd:
@@ -84,18 +109,7 @@ class Systemd:
 
     def files(self, plan: ServicePlan) -> Mapping[Path, str]:
         folder = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd/user"
-        service = _SERVICE.format(
-            unit=UNIT,
-            home=_escaped(str(plan.home)),
-            command=" ".join(map(_quoted, plan.command)),
-            memory_max=f"{plan.memory}M",
-            network=_NO_NETWORK if plan.only_loopback else "",
-        )
-        files = {folder / SERVICE: service}
-        if plan.port:
-            host = f"[{plan.host}]" if ":" in plan.host else plan.host.replace("localhost", "127.0.0.1")
-            files[folder / SOCKET] = _SOCKET.format(address=f"{host}:{plan.port}")
-        return files
+        return {folder / name: content for name, content in unit_files(plan).items()}
 
     def install(self, plan: ServicePlan) -> None:
         self._require_manager()
@@ -117,28 +131,34 @@ class Systemd:
 
     def state(self, plan: ServicePlan) -> ServiceState:
         files = self.files(plan)
-        shown = self._systemctl("show", SERVICE, "-p", "UnitFileState,ActiveState,SubState,MainPID")
-        values = dict(line.partition("=")[::2] for line in shown.stdout.splitlines())
-        detail = (
-            f"{values.get('ActiveState', 'unknown')} ({values.get('SubState', '')})" if values else shown.stderr.strip()
-        )
+        values, trouble = self._show()
+        own = tuple(path for path in files if path.exists())
+        unit = values.get("FragmentPath", "")
         return ServiceState(
             self.name,
             installed=values.get("UnitFileState") == "enabled",
             running=values.get("ActiveState") == "active",
-            current=are_current(files),
-            files=tuple(path for path in files if path.exists()),
-            detail=detail,
+            # A package of the system may bring the units; these are as they are.
+            current=are_current(files) if own or not unit else True,
+            files=own or ((Path(unit),) if unit else ()),
+            detail=f"{values.get('ActiveState', 'unknown')} ({values.get('SubState', '')})" if values else trouble,
         )
 
     def remove(self, plan: ServicePlan) -> bool:
         files = self.files(plan)
-        if not any(path.exists() for path in files):
+        values, _ = self._show()
+        is_used = values.get("UnitFileState") == "enabled" or values.get("ActiveState") == "active"
+        if not is_used and not any(path.exists() for path in files):
             return False
         self._systemctl("disable", "--now", SOCKET, SERVICE)
         remove_files(files)
         self._systemctl("daemon-reload")
         return True
+
+    def _show(self) -> tuple[Mapping[str, str], str]:
+        """What systemd knows of the service, whoever has brought its unit, or why it says nothing."""
+        shown = self._systemctl("show", SERVICE, "-p", "UnitFileState,ActiveState,SubState,FragmentPath")
+        return dict(line.partition("=")[::2] for line in shown.stdout.splitlines()), shown.stderr.strip()
 
     def _require_manager(self) -> None:
         asked = self._systemctl("show-environment")
