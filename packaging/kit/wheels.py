@@ -72,6 +72,11 @@ class Wheel:
             if marker is None or any(marker.evaluate(values | {"extra": extra}) for extra in ("", *extras)):
                 yield canonicalize_name(requirement.name), sorted(requirement.extras)
 
+    def names(self) -> list[str]:
+        """The names of its files, as they are installed."""
+        with zipfile.ZipFile(self.path) as archive:
+            return [name for name in archive.namelist() if not name.endswith("/")]
+
 
 def least_system(wheels: Sequence[Wheel], target: Target) -> dict[str, str]:
     """The oldest system that all the wheels run on: ``{"glibc": "2.28"}`` or ``{"macos": "11.0"}``. Nothing on
