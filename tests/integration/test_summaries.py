@@ -292,11 +292,11 @@ def test_a_summary_that_takes_longer_than_a_slice_of_jobs_is_made(
 def test_a_very_long_conversation_is_summarised_from_its_topics(
     memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(summary_planner, "MAX_DIRECT_MESSAGES", 300)
-    memory.ingest(write(tmp_path / "long.jsonl", chat("long", 330)))
+    monkeypatch.setattr(summary_planner, "MAX_DIRECT_MESSAGES", 100)
+    memory.ingest(write(tmp_path / "long.jsonl", chat("long", 110)))
     memory.run_pending_jobs()
     (whole,) = memory.summaries.list(level="session")
-    assert whole.messages == 330 and 5 < len(whole.quotes) <= 30
+    assert whole.messages == 110 and 5 < len(whole.quotes) <= 30
     quoted = {q for s in memory.summaries.list(level="topic") for q in s.quotes}
     assert set(whole.quotes) <= quoted
     check_summaries(memory)
