@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 
 from appliance import Appliance
 from appliance.runtime import power
+from appliance.store.index import shard
 from appliance_models import HashEmbedder
 from tests.examples import FULL, QUICK
 
@@ -45,6 +46,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Threads of NumPy's algebra keep a processor busy for 50 ms after each use, in each process of the tests.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+
+# The engine reads the indexes of all fields whole when it opens them, 60 MB of zeros: three quarters of what making and
+# opening a small index takes, and a fifth of all quick tests. What a filter finds does not depend on them. They are all
+# there in the processes that tests start, and in tests that ask for ``every_field_index``.
+_every_field_index = shard._field_indexes
+shard._field_indexes = lambda: _every_field_index()[:1]
 
 MEMORY_FOLDER = Path("/dev/shm")
 MEMORY_BYTES = 6_000_000_000
@@ -154,6 +161,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "home"
     monkeypatch.setenv("APPLIANCE_HOME", str(folder))
     return folder
+
+
+@pytest.fixture(scope="module")
+def every_field_index() -> Iterator[None]:
+    """Indexes that are made have those of all fields, as outside of tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shard, "_field_indexes", _every_field_index)
+        yield
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from tests.attachments.documents import PLAN, chat, pdf
 from tests.attachments.exports import native
 from tests.homes import holding
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 pytest.importorskip("pypdfium2")
 
 PAGE_2 = "The greenhouse costs 1850 euros"

@@ -18,6 +18,8 @@ from tests.attachments.exports import FILES, PHOTO, whatsapp, zipped
 from tests.homes import holding
 from tests.http_calls import application, calling, owner
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 
 def copies(home: Path) -> dict[str, bytes]:
     """The copies of a home by their names."""

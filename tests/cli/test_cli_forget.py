@@ -9,6 +9,8 @@ from cli_runs import Run, document, line, write
 
 from tests.homes import holding
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 HOTEL = "QX-4471"
 
 

@@ -30,6 +30,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.filterwarnings(ignored))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _every_field_index(every_field_index: None) -> None:
+    """The indexes under test are those that a home has."""
+
+
 @pytest.fixture
 def edge(tmp_path: Path) -> Iterator[VectorIndex]:
     index = open_edge(tmp_path / "index", DIMENSION)

@@ -19,6 +19,8 @@ from appliance_models import HashEmbedder
 from tests.engines import engine_of
 from tests.homes import holding
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 TOPICS = ["harbour", "lighthouse", "ferry", "cello", "market", "invoice", "garden", "bridge", "kitchen", "museum"]
 COUNT = 300
 

@@ -17,6 +17,8 @@ from appliance.types.core import DEFAULT_BLOCK_CHARACTERS, MAX_CORE_CHARACTERS
 from appliance_models import HashEmbedder
 from tests.homes import holding
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 
 def opened(home: Path) -> Appliance:
     return Appliance.open(home, worker=False, embedder=HashEmbedder())

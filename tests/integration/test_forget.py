@@ -15,6 +15,8 @@ from appliance_models import HashEmbedder
 from tests.engines import engine_of
 from tests.homes import holding
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 SECRET = "the blue envelope lies under the third stair of the lighthouse"
 LONG = " ".join(f"Paragraph {i} of a confession nobody should read, item {i * 7919}." for i in range(400))
 KEPT = "the market opens at nine on Saturdays"

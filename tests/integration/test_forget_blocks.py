@@ -10,6 +10,8 @@ from appliance import Appliance, ErasurePreview
 from appliance.errors import NotFound, UsageError
 from tests.homes import holding
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 KEYS = "The spare keys are with Mrs. Aydın"
 
 

@@ -12,6 +12,8 @@ from appliance.store import archive
 from tests.engines import engine_of
 from tests.homes import holding
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 KEYS = "The spare keys are with Mrs. Aydın"
 
 

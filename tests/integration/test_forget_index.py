@@ -25,6 +25,8 @@ from appliance_models import HashEmbedder
 from tests.engines import engine_of
 from tests.homes import file_data
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 SECRET = "zebra envelope under the lighthouse stair"
 WORDS = ("the harbour at noon", "we ate fish and rice", "a cup of tea", "they came to see us")
 MESSAGES = 120

@@ -14,6 +14,8 @@ from appliance.store.watched_files import FileStamp, WatchedEntry
 from tests.engines import engine_of
 from tests.homes import holding
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 NAME = "Zorn"
 FILE = "chat with Dr Zorn.jsonl"
 KEPT = "the market opens at nine on Saturdays"

@@ -13,6 +13,8 @@ from appliance.errors import UsageError
 from appliance.types import ErasurePreview
 from tests.homes import holding
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 NAME = "Quillfeather"
 
 

@@ -18,6 +18,8 @@ from appliance import Appliance
 from appliance.ingest import index_build
 from appliance_models import HashEmbedder
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 QUERIES = ("the harbour at noon", "what did we eat", "number 17", "tea")
 
 

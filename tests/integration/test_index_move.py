@@ -22,7 +22,11 @@ from tests import qdrant_server
 from tests.engines import engine_of
 from tests.qdrant_server import LoggedRequest, QdrantServer
 
-pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
+pytestmark = [
+    pytest.mark.enable_socket,
+    pytest.mark.allow_hosts(["127.0.0.1"]),
+    pytest.mark.usefixtures("every_field_index"),
+]
 
 MESSAGES = 60
 

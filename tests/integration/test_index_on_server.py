@@ -20,7 +20,11 @@ from tests.engines import engine_of
 from tests.people_exports import slack, write_exports
 from tests.qdrant_server import QdrantServer
 
-pytestmark = [pytest.mark.enable_socket, pytest.mark.allow_hosts(["127.0.0.1"])]
+pytestmark = [
+    pytest.mark.enable_socket,
+    pytest.mark.allow_hosts(["127.0.0.1"]),
+    pytest.mark.usefixtures("every_field_index"),
+]
 
 KEY = "a key"
 SECRET = "the blue envelope lies under the third stair of the lighthouse"

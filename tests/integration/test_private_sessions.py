@@ -13,6 +13,8 @@ from appliance.requests import ContextRequest
 from appliance.types import RemovalResult
 from tests.engines import engine_of
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 SECRETS = ("Quetzalcoatlus", "Ouagadougou", "Eyjafjallajokull")
 
 

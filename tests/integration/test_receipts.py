@@ -23,6 +23,8 @@ from appliance_tui.erasure import receipt_text
 from tests.engines import engine_of
 from tests.homes import holding
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 SECRET = "the blue envelope lies under the third stair of the lighthouse"
 ADD_INTERVAL_SECONDS = 0.25
 

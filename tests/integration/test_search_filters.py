@@ -12,6 +12,8 @@ from appliance import Appliance
 from appliance.errors import UsageError
 from appliance_models import HashEmbedder
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 AUTHORS = ("Ana Gómez", "Ben", "Benjamin Weber", None)
 
 

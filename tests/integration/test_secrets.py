@@ -16,6 +16,8 @@ from tests.homes import holding
 from tests.stored_sessions import clean, ingest, line
 from tests.unit.test_unit_secrets import CARD, GITHUB, JWT
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 STORES = Path(__file__).parent.parent / "stores"
 PASSWORD = "Tr0ub4dor&3"
 

@@ -15,6 +15,8 @@ from appliance.engine.segment_merge import SegmentMerge
 from appliance.ingest import index_build
 from tests.engines import engine_of
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 QUERIES = ("the harbour at noon", "what did we eat", "number 17", "tea")
 WORDS = ("the harbour at noon", "we ate fish and rice", "a cup of tea", "nobody came to see us")
 USERS = ("ana", "ben")

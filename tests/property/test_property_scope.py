@@ -16,6 +16,8 @@ from appliance.errors import NotFound
 from appliance_models import HashEmbedder
 from tests.examples import examples
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 SCOPES = (("me", ""), ("ana", ""), ("ben", ""), ("ana", "work"), ("ana", "me"), ("", "ana"), ("ANA", ""))
 SHARED = "the violin lies in the harbour office, ask about the copper key on tuesday".split()
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from appliance import Appliance
 from appliance.errors import NotFound
 from appliance_models import HashEmbedder
 from tests.examples import examples
+
+pytestmark = pytest.mark.usefixtures("every_field_index")
 
 OWNERS = (("me", ""), ("ana", ""), ("ana", "work"), ("ANA", ""))
 AGENTS = ("", "coder", "painter")

@@ -20,6 +20,8 @@ from appliance import Appliance
 from appliance_models import HashEmbedder
 from tests.examples import examples
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 Line = dict[str, Any]
 
 SESSIONS = ("one", "two", "no ids")

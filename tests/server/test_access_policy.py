@@ -13,6 +13,8 @@ from appliance.server.access.grants import Grant
 from tests.http_calls import application, calling, given, owner
 from tests.server.mcp_runs import Caller, talk
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 ANA = Grant("ana's", user_id="ana", namespace="")
 
 SCOPES = ["all", "conversational", "summaries_only", "none"]

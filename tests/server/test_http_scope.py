@@ -28,6 +28,8 @@ from tests.homes import copied
 from tests.http_calls import application, calling, given, owner
 from tests.summary_talk import chat, write
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 SECRET = "zanzibar"
 """A word of the others, which nothing that Ana is answered may hold."""
 

@@ -11,6 +11,8 @@ from appliance import Appliance
 from appliance.server.access.grants import OWNER, Grant
 from tests.server.mcp_runs import Caller, talk
 
+pytestmark = pytest.mark.usefixtures("every_field_index")
+
 ANA = Grant("ana's", user_id="ana", namespace="")
 ANA_AT_WORK = Grant("ana's at work", user_id="ana", namespace="work")
 BEN = Grant("ben's", user_id="ben", namespace="")
