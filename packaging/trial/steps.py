@@ -48,6 +48,7 @@ def use_program(person: Person, *, with_daemon: bool = True) -> None:
         ingest_samples(person)
         step("daemon", lambda: use_daemon(person))
     step("screen", lambda: person.see(*person.command, "tui", wanted=b"F1", then=CTRL_Q))
+    step("doctor --airgap", lambda: person.appliance("doctor", "--airgap"))
 
 
 def ingest_samples(person: Person) -> None:
