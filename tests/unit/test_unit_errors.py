@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from appliance import errors
 from appliance.errors import ApplianceError
 
@@ -48,9 +46,9 @@ def test_the_tree_in_the_docstring_is_the_tree() -> None:
     assert dict(drawn) == expected
 
 
-@pytest.mark.parametrize("kind", tree(ApplianceError))
-def test_an_error_says_what_where_and_what_next(kind: type[ApplianceError]) -> None:
-    error = kind("what happened", where="file.json", hint="what to do")
-    assert str(error) == "file.json: what happened"
-    assert (error.where, error.hint, error.args) == ("file.json", "what to do", ("what happened",))
-    assert str(kind("only what")) == "only what"
+def test_an_error_says_what_where_and_what_next() -> None:
+    for kind in tree(ApplianceError):  # not parametrised: other modules add their own errors when they are loaded
+        error = kind("what happened", where="file.json", hint="what to do")
+        assert str(error) == "file.json: what happened"
+        assert (error.where, error.hint, error.args) == ("file.json", "what to do", ("what happened",))
+        assert str(kind("only what")) == "only what"
