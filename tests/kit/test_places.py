@@ -11,6 +11,8 @@ from kit.installer import machine, place, running, shared_files
 from kit.installer.kit_file import KitError
 from kit.installer.place import Place
 
+from tests.waits import until
+
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows processes as files")
 
 
@@ -83,7 +85,7 @@ def test_what_runs_of_an_installation_is_named(tmp_path: Path) -> None:
     script = "import sys; sys.stdin.read()"
     words = [str(python), "-c", script, "-m", "appliance", "tui"]
     with subprocess.Popen(words, executable=sys.executable, stdin=subprocess.PIPE) as process:
-        (found,) = running.processes(here)
+        (found,) = until(lambda: running.processes(here))  # its words are there a moment after it has begun
         assert (found.number, found.version) == (process.pid, here.versions / "1")
         assert str(found) == f"process {process.pid}: appliance tui"
         process.communicate()
