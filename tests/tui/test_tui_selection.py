@@ -175,7 +175,7 @@ def test_what_no_longer_exists_drops_out(filled: Path) -> None:
             gone, kept = selected(screen)
             await app.memory_worker.run_command(lambda memory: memory.sessions.get(gone).delete())
             await until(pilot, lambda: selected(screen) == [kept])
-            assert note(screen).startswith("1 selected")
+            await until(pilot, lambda: note(screen).startswith("1 selected"))
 
     run(body)
 

@@ -101,7 +101,7 @@ def test_one_finds_reads_pins_and_forgets(filled: Path, tmp_path: Path) -> None:
 
         terminal.keys("Enter")  # reads
         terminal.until(lambda screen: "Bake it at 230" in screen and "78 % water" in screen)
-        terminal.until("b Branches")
+        terminal.until("n Next match")
         terminal.keys("Escape")
         terminal.until("9 hits")
         terminal.keys("Escape")  # to the list; a key right behind it would be one with Alt
