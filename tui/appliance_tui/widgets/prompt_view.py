@@ -107,6 +107,7 @@ class PromptView(ScrollView, can_focus=True):
         overflow-x: hidden;
         overflow-y: auto;
         scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
         text-wrap: nowrap;
         & > .prompt--marked { background: $panel; }
     }
