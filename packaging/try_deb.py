@@ -3,11 +3,11 @@
     sudo python packaging/try_deb.py PACKAGE [--before OLDER_PACKAGE] [--suite bookworm]
     python packaging/try_deb.py --unpacked PACKAGE
 
-The first way needs root and debootstrap: in a system of its own, which is made once and kept in build/debian, it
-installs the package, runs the demo, the MCP handshake, the daemon and the screen as an ordinary user, and removes the
-package, which must leave nothing but the memory. With ``--before``, an older package is installed first and a memory
-made with it, which the newer one must have kept; an upgrade for which the disk has no room must leave the older one in
-use.
+The first way needs root, debootstrap and iproute2: in a system of its own, which is made once and kept in
+build/debian, it installs the package, runs the demo, the MCP handshake, the daemon and the screen as an ordinary user,
+and removes the package, which must leave nothing but the memory. With ``--before``, an older package is installed first
+and a memory made with it, which the newer one must have kept; an upgrade for which the disk has no room must leave the
+older one in use.
 
 The second way only unpacks the package and uses it, in a namespace in which it stands at its place. It needs no root.
 """
@@ -38,6 +38,7 @@ SMALL_DISK = 64
 
 _IN_TREE = """
 tree=$1; shift
+ip link set lo up
 mount --make-rprivate /
 mount --rbind /proc "$tree/proc"
 mount --rbind /dev "$tree/dev"

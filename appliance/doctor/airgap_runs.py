@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.client
 import json
 import os
@@ -185,6 +186,10 @@ def _ask(url: str, path: str, body: Mapping[str, Any] | None, token: str = "") -
         connection.request("POST" if body else "GET", path, json.dumps(body) if body else None, headers)
         answer = connection.getresponse()
         text = answer.read()
+    except OSError as error:
+        if error.errno != errno.ENETUNREACH:
+            raise
+        raise Failure("the loopback interface is down", "Bring it up: 'sudo ip link set lo up'.") from error
     finally:
         connection.close()
     if answer.status != 200:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from appliance.doctor import airgap_runs
 from appliance.doctor.airgap import RUNS
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminal")
@@ -62,6 +64,16 @@ def has_namespace() -> bool:
     """Whether the system allows what the kernel's counts need. Without it, native code could really reach out."""
     ended = subprocess.run(["unshare", "-rn", "true"], stderr=subprocess.DEVNULL, check=False)
     return ended.returncode == 0
+
+
+def test_a_loopback_interface_that_is_down_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+    monkeypatch.setattr(airgap_runs.http.client.HTTPConnection, "connect", refuse)
+    with pytest.raises(airgap_runs.Failure, match="loopback interface is down") as caught:
+        airgap_runs._ask("http://127.0.0.1:7707", "/health/live", None)
+    assert "ip link set lo up" in caught.value.fix
 
 
 @pytest.mark.slow
