@@ -53,7 +53,7 @@ def config(
         listed = {name: {"value": value, "origin": origins[name]} for name, value in values.items()}
         output.print_json({"file": output.display_path(home_paths.config), "settings": listed})
         return
-    output.print_columns([[name, '""' if value == "" else str(value), origins[name]] for name, value in values.items()])
+    output.print_columns([[name, _shown(value), origins[name]] for name, value in values.items()])
     output.say(f"Change them in {output.display_path(home_paths.config)} or with APPLIANCE_* variables.")
 
 
@@ -92,6 +92,7 @@ def _is_meant(name: str, setting: str) -> bool:
 
 
 def _shown(value: Any) -> str:
+    """A value as TOML has it, which knows no "not set"."""
     if value is None:
         return "not set"
     if isinstance(value, bool):

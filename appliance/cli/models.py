@@ -286,14 +286,26 @@ def remove(
     Examples:
       appliance models remove bge-small-en
     """
-    from appliance import config
-
     found = find_home(home)
-    info = next((info for info in _packs(found) if info.name == name), None)
-    if info is None:
+    named = [info for info in _packs(found) if info.name == name]
+    if not named:
         raise NotFound(f"There is no model {name!r}.", hint="'appliance models' shows what is installed.")
+    info = min(named, key=lambda info: info.shipped)
     if info.shipped:
         raise UsageError(f"{name} comes with the program and can't be removed.")
+    if len(named) == 1:  # else an earlier version imported a copy of one that comes with the program, which stays
+        _refuse_if_needed(name, found)
+    shutil.rmtree(info.folder)
+    if json:
+        output.print_json({"removed": name})
+    else:
+        output.print_line(f"removed {name}")
+
+
+def _refuse_if_needed(name: str, found: Home) -> None:
+    """Raise UsageError if vectors of the memory were made with a model, or the settings name it."""
+    from appliance import config
+
     states = {state for used, state in _models_in_use(found).items() if _base_name(used) == name}
     if states:
         raise UsageError(
@@ -308,11 +320,6 @@ def remove(
     if name == _base_name(settings.rerank.model):
         hint = f"Take it out of the settings first: rerank.model in {output.display_path(found.config)}."
         raise UsageError(f"{name} reads the best hits of each search again (rerank.model).", hint=hint)
-    shutil.rmtree(info.folder)
-    if json:
-        output.print_json({"removed": name})
-    else:
-        output.print_line(f"removed {name}")
 
 
 def _measure(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from appliance_models.errors import ModelCorrupt, ModelError, ModelMissing
 from appliance_models.external_data import external_data_files
 from appliance_models.families import Family, find_family
+from appliance_models.files import SHIPPED_PACKS
 from appliance_models.graph_choice import choose_graph
 from appliance_models.manifest import (
     COPIED_FILES,
@@ -78,13 +79,16 @@ def import_pack(
     sequence classifier has one logit and becomes a reranker. Links are followed. The copy is loaded and tested on a
     sentence before it is named, by default as the folder is, or as the pack's manifest says.
 
-    Raises ModelMissing, ModelCorrupt, and ModelError if a pack of that name exists or an option does not fit.
+    Raises ModelMissing, ModelCorrupt, and ModelError if a pack of that name exists or comes with the program, or an
+    option does not fit.
     """
     model = find_model(folder)
     options = options or ImportOptions()
     is_pack = (model.path / MANIFEST_FILE).is_file()
     name = name or (read_manifest(model.path).name if is_pack else model.name)
     target = destination / name
+    if (SHIPPED_PACKS / name).exists():
+        raise ModelError(f"A model that comes with the program is named {name}. Give another name (--name).")
     if target.exists():
         raise _exists_error(target)
     destination.mkdir(parents=True, exist_ok=True)

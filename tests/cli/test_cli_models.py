@@ -7,12 +7,14 @@ import json
 import math
 import os
 import random
+import shutil
 import struct
 from pathlib import Path
 
 import pytest
 from cli_runs import Run, document, line, write
 
+import appliance_models
 from appliance import Appliance
 from appliance.bench.model_comparison import ModelComparison, ModelMeasures, MoveForecast
 from appliance.cli import model_reports
@@ -190,6 +192,10 @@ def test_a_model_is_removed_unless_it_is_needed(run: Run, harbour: Path, boat: P
     ):
         refused = run("models", "remove", name)
         assert refused.exit_code == code and reason in refused.stderr
+    shipped = Path(appliance_models.__file__).parent / "packs" / DEFAULT_MODEL
+    shutil.copytree(shipped, boat / "models" / DEFAULT_MODEL)  # as an earlier version imported it
+    assert run("models", "remove", DEFAULT_MODEL).exit_code == 0
+    assert not (boat / "models" / DEFAULT_MODEL).exists() and (shipped / "manifest.json").exists()
     run("reindex", "--model", "tiny")
     run("models", "use", DEFAULT_MODEL)
     refused = run("models", "remove", "tiny")

@@ -70,9 +70,11 @@ def test_cls_pooling_takes_the_first_token(hub_folder: Path, tmp_path: Path) -> 
         embedder.embed_spans([SpannedText("hello there", [(0, 5)])])
 
 
-def test_a_pack_is_imported_as_it_is(tmp_path: Path) -> None:
-    manifest = import_pack(SHIPPED, tmp_path / "models").manifest
-    assert manifest.identity == OnnxEmbedder(tmp_path / "models" / DEFAULT_MODEL).identity
+def test_the_name_of_a_model_that_comes_with_the_program_is_refused(hub_folder: Path, tmp_path: Path) -> None:
+    for folder, name in ((SHIPPED, None), (hub_folder, DEFAULT_MODEL)):
+        with pytest.raises(ModelError, match=f"comes with the program is named {DEFAULT_MODEL}"):
+            import_pack(folder, tmp_path / "models", name)
+    assert not (tmp_path / "models").exists()
 
 
 def test_an_existing_name_is_not_overwritten(hub_folder: Path, tmp_path: Path) -> None:
@@ -109,8 +111,8 @@ def test_a_bad_folder_leaves_nothing_behind(hub_folder: Path, tmp_path: Path, na
 def test_a_pack_is_imported_under_its_own_name_or_another_one(tmp_path: Path) -> None:
     renamed = shutil.copytree(SHIPPED, tmp_path / "downloaded")
     models = tmp_path / "models"
-    assert import_pack(renamed, models).manifest.name == DEFAULT_MODEL
     manifest = import_pack(renamed, models, "mine").manifest
+    assert import_pack(models / "mine", tmp_path / "others").manifest == manifest
     assert manifest.name == "mine" and read_manifest(models / "mine") == manifest
     assert not [report for report in verify_pack(models / "mine") if report.status != "ok"]
     shipped, mine = load(DEFAULT_MODEL), load("mine", [models])

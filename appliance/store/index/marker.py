@@ -27,6 +27,9 @@ REINDEX_HINT = "Run 'appliance reindex' to rebuild the index from the stored mes
 
 _NAME = "engine.json"
 
+ENGINE_VERSION = distribution_version("qdrant-edge-py")
+"""Looked up when the program starts: an upgrade may take its files away while a daemon still has to close an index."""
+
 
 @dataclass(frozen=True, slots=True)
 class IndexContents:
@@ -110,12 +113,7 @@ def forget_contents(folder: Path, dimension: int) -> None:
 
 
 def _identity(dimension: int) -> dict[str, str | int]:
-    return {
-        "engine": "qdrant-edge",
-        "version": distribution_version("qdrant-edge-py"),
-        "dimension": dimension,
-        "schema": SCHEMA_VERSION,
-    }
+    return {"engine": "qdrant-edge", "version": ENGINE_VERSION, "dimension": dimension, "schema": SCHEMA_VERSION}
 
 
 def _checksum(lengths: object, contents: object) -> int:
