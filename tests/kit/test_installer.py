@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from kit.installer import machine, main
-from kit.installer.place import Place
+from kit.installer.kit_file import Kit
+from kit.installer.place import MARK, Place
 
 from tests.kit.kits import write_kit
 
@@ -79,7 +80,7 @@ def test_install_upgrade_rollback_and_uninstall(
     assert version_of(person) == "appliance 1.0" and page.read_text() == "of 1.0"
     assert run(second, "install", "--no-backup") == 0
     assert version_of(person) == "appliance 2.0"
-    (prefix / "versions/killed").mkdir()  # an installation that was killed
+    (prefix / "versions/1.5-0123abcd").mkdir()  # an installation that was killed
     for number in ("3.0", "4.0"):
         assert run(write_kit(tmp_path, number), "install") == 0
     assert [path.name.partition("-")[0] for path in sorted((prefix / "versions").iterdir())] == ["3.0", "4.0"]
@@ -147,6 +148,19 @@ def test_what_another_has_put_there_is_not_overwritten(
     assert command.read_text() == "mine" and not (person / ".local/lib/memory-appliance").exists()
 
 
+@pytest.mark.parametrize("name", ["notes.txt", "versions/keep/x", "versions/mine.txt", "current"])
+def test_a_folder_of_another_program_is_refused(
+    tmp_path: Path, person: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    mine = tmp_path / "tools" / name
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    before = sorted((tmp_path / "tools").rglob("*"))
+    assert run(write_kit(tmp_path, "1.0"), "install", "--prefix", str(tmp_path / "tools")) == 1
+    assert "is not of this program. Name an empty folder" in capsys.readouterr().err
+    assert mine.read_text() == "mine" and sorted((tmp_path / "tools").rglob("*")) == before
+
+
 @pytest.mark.parametrize(
     ("target", "said"),
     [
@@ -171,6 +185,11 @@ def test_a_damaged_kit_is_refused(tmp_path: Path, person: Path, capsys: pytest.C
     data = bytearray(kit.read_bytes())
     data[at + 100] ^= 1
     kit.write_bytes(data)
+    place = Place(person / ".local/lib/memory-appliance", person / ".local/bin")
+    installed = place.versions / Kit(kit).label  # also where the version is installed already
+    installed.mkdir(parents=True)
+    (installed / MARK).touch()
+    place.switch(installed.name)
     for verb in ("verify", "install"):
         assert run(kit, verb) == 1
         assert "wheels/memory_appliance-1.0-py3-none-any.whl is damaged" in capsys.readouterr().err

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from . import machine, running, service, shared_files
@@ -43,18 +43,19 @@ def install(kit: Kit, place: Place, *, backup: bool = True) -> None:
     previous = place.current()
     if previous is not None and not (previous / MARK).exists():
         previous = None  # its folder was removed by other means
+    entries = kit.check()
+    say(f"Checking the kit: {entries} entries are whole.")
     label = kit.label
     folder = place.versions / label
     if previous == folder:
         place.write_command()
         shared_files.link(place)
-        say(f"Version {label} is installed already, and in use.")
+        say(f"Version {label} is installed already, and in use. If its files are damaged, uninstall it first.")
         return
     place.versions.mkdir(parents=True, exist_ok=True)
     for left in place.unfinished():
         shutil.rmtree(left, ignore_errors=True)
     machine.check_room(place.prefix)
-    say(f"Checking the kit: {kit.check()} entries are whole.")
     place.check_command()
     if not (folder / MARK).exists():
         with undone_on_failure(folder):
@@ -68,7 +69,7 @@ def install(kit: Kit, place: Place, *, backup: bool = True) -> None:
     _put_in_use(place, folder, previous)
     say(f"Installed {label} in {folder}.")
     if previous is not None:
-        say(f"The version before, {previous.name}, is kept: 'rollback' goes back to it.")
+        say(f"The version before, {previous.name}, is kept: the same file with 'rollback' goes back to it.")
     _drop_old(place)
     if str(place.commands) not in os.environ.get("PATH", "").split(os.pathsep):
         say(f"{place.commands} is not in PATH: type {place.command}, or add the folder.")
@@ -202,11 +203,14 @@ def uninstall(place: Place) -> None:
     for name in ("current", ".current.new"):
         (place.prefix / name).unlink(missing_ok=True)
     try:
-        shutil.rmtree(place.versions)
+        for folder in place.folders():
+            shutil.rmtree(folder)
     except PermissionError as error:  # Windows keeps the files of what runs
         raise KitError(
             f"{error.filename} can't be removed: {error.strerror}. End what runs of the program, and uninstall again."
         ) from error
+    with suppress(OSError):  # something else lies there
+        place.versions.rmdir()
     say(f"Removed the program from {place.prefix}. Memories and backups are left as they are.")
     _name(still, "Still running, without its files; end it:")
 

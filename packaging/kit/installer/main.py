@@ -75,6 +75,7 @@ def _do(chosen: argparse.Namespace, kit: Kit) -> None:
         raise KitError(f"Nothing is installed in {place.prefix}.")
     if chosen.verb == "install":
         check_machine(kit.description["target"])
+        place.check_prefix()
     with place.locked():
         if chosen.verb == "install":
             install(kit, place, backup=not chosen.no_backup)

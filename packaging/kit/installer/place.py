@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ntpath
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -24,6 +25,10 @@ _SIGNATURE = "The memory appliance, as its offline kit installed it."
 """The second line of a command, by which later versions know it as their own."""
 
 _LOCK = ".lock"
+
+_OWN_NAMES = frozenset({"versions", "current", ".current.new", _LOCK})
+_LABEL = re.compile(r"\d[\w.+]*-[0-9a-f]{8}")
+"""The name of a version's folder (``Kit.label``)."""
 
 
 class Place:
@@ -60,7 +65,23 @@ class Place:
 
     def unfinished(self) -> list[Path]:
         """What installations left that were killed."""
-        return [one for one in self.versions.iterdir() if not (one / MARK).exists()] if self.versions.is_dir() else []
+        return [one for one in self.folders() if not (one / MARK).exists()]
+
+    def folders(self) -> list[Path]:
+        """The folders of versions, finished or not, and of nothing else that may lie beside them."""
+        found = self.versions.iterdir() if self.versions.is_dir() else ()
+        return [one for one in found if _LABEL.fullmatch(one.name) and one.is_dir() and not one.is_symlink()]
+
+    def check_prefix(self) -> None:
+        """Raise KitError if the folder holds something that is not of an installation."""
+        own = _OWN_NAMES | ({self.commands.name} if self.commands.parent == self.prefix else set())
+        entries = [*self.prefix.iterdir()] if self.prefix.is_dir() else []
+        odd = [one for one in entries if one.name not in own]
+        odd += [one for one in self.versions.iterdir() if one not in self.folders()] if self.versions.is_dir() else []
+        if entries and not odd and not self.folders() and (self.prefix / "current").exists():
+            odd = [self.prefix / "current"]
+        if odd:
+            raise KitError(f"{min(odd)} is not of this program. Name an empty folder with --prefix.")
 
     def check_command(self) -> None:
         """Raise KitError if something that is not of this installation has the name of the command."""
