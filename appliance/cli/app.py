@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 from appliance import __version__
 from appliance.cli import options, output
 from appliance.cli.verb_group import MAX_HELP_CHARACTERS, group_class
-from appliance.errors import ApplianceError, OutOfMemory, StoreError
+from appliance.errors import ApplianceError, OutOfMemory, StoreError, UsageError
 from appliance.runtime.address_space import MEMORY_HINT
 
 INTERRUPTED_EXIT_CODE = 130
@@ -145,12 +145,27 @@ def run_command(program: CommandGroup, arguments: list[str]) -> int:
         refusal = StoreError(f"{error.strerror or error}.", where=where, hint="Check the disk and its permissions.")
         _report(refusal, as_json)
         return refusal.exit_code
+    except UnicodeEncodeError:
+        if not (garbled := next((one for one in arguments if not _is_text(one)), None)):
+            raise
+        refused = UsageError(f"{ascii(garbled)[1:-1]} is not text in UTF-8.", hint="Type or paste it again.")
+        _report(refused, as_json)
+        return refused.exit_code
     except MemoryError:
         shortage = OutOfMemory("This process gets no more memory.", hint=MEMORY_HINT)
         _report(shortage, as_json)
         return shortage.exit_code
     except Exception as error:
         return _report_bug(error, as_json)
+
+
+def _is_text(argument: str) -> bool:
+    """Whether an argument was valid UTF-8: Python keeps other bytes as halves of surrogate pairs."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _report(error: ApplianceError, as_json: bool) -> None:

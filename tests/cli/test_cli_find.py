@@ -273,3 +273,8 @@ def test_why_not_says_where_a_message_fell_out(run: Run, kept: Path) -> None:
     report = document(run(*asked, first["message_id"], "--json"))
     assert report["why_not"]["stage"] == "shown"
     assert run(*asked, "m999999").exit_code != 0
+
+
+def test_a_query_that_is_not_text_is_refused(run: Run, kept: Path) -> None:
+    refused = run("search", "caf\udce9")  # a byte of Latin-1, as Python keeps it in an argument
+    assert refused.exit_code == 2 and "is not text in UTF-8" in refused.stderr and "Traceback" not in refused.stderr
