@@ -33,7 +33,7 @@ def build(
         cache: Where downloaded wheels are kept.
         version: The version that dpkg sees; by default that of the program. An upgrade is tried with an older one.
         has_site: Whether the documentation is built and in it.
-        is_draft: Whether it is packed quickly, and 40 % larger.
+        is_draft: Whether it is not compressed: to try it.
     """
     commit, epoch = _git("rev-parse", "HEAD"), int(_git("log", "-1", "--format=%ct"))
     pinned = wheels.download(ROOT / "constraints.txt", target, cache / target.tag)
@@ -45,7 +45,7 @@ def build(
     output.mkdir(parents=True, exist_ok=True)
     path = output / f"{tree.NAME}_{version}_{ARCHITECTURES[target.platform]}.deb"
     # On several threads the bytes would depend on how many there are.
-    packing = ["-Zgzip", "-z1"] if is_draft else ["-Zxz", "-z6", "--threads-max=1"]
+    packing = ["-Znone"] if is_draft else ["-Zxz", "-z6", "--threads-max=1"]
     with tempfile.TemporaryDirectory(dir=output) as scratch:
         manual, files, site = (Path(scratch, name) for name in ("manual", "files", "site"))
         build_manual.build(manual, epoch)
@@ -78,7 +78,7 @@ def main() -> None:
     )
     parser.add_argument("--no-docs", action="store_true", help="without the documentation as a site")
     parser.add_argument("--version", default="", help="another version than the program's, to try an upgrade")
-    parser.add_argument("--draft", action="store_true", help="pack it quickly, and larger: to try it")
+    parser.add_argument("--draft", action="store_true", help="do not compress it: to try it")
     chosen = parser.parse_args()
     target = Target(chosen.platform, chosen.python)
     path = build(

@@ -1,7 +1,7 @@
 """Tries a Debian package as a person would who has nothing but it, without a network.
 
     sudo python packaging/try_deb.py PACKAGE [--before OLDER_PACKAGE] [--suite bookworm]
-    python packaging/try_deb.py --unpacked PACKAGE
+    python packaging/try_deb.py --unpacked PACKAGE [--short]
 
 The first way needs root, debootstrap and iproute2: in a system of its own, which is made once and kept in
 build/debian, it installs the package, runs the demo, the MCP handshake, the daemon and the screen as an ordinary user,
@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from trial.person import LONGEST, Person
-from trial.steps import ingest_samples, messages_found, step, use_program, wait_for
+from trial.steps import begin_with_program, ingest_samples, messages_found, step, use_program, wait_for
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "build/debian"
@@ -102,14 +102,14 @@ def try_installed(package: Path, before: Path | None, suite: str) -> None:
         assert [*home.rglob("recall.db")], "the memory is gone"
 
 
-def try_unpacked(package: Path) -> None:
+def try_unpacked(package: Path, *, is_short: bool = False) -> None:
     """Use a package without installing it."""
     with tempfile.TemporaryDirectory() as folder:
         files, home = Path(folder, "files"), Path(folder, "Zoë Müller")
         home.mkdir()
         step("unpack", lambda: subprocess.run(["dpkg-deb", "-x", package, files], check=True))
         inside = ["unshare", "--map-root-user", "--net", "--mount", "sh", "-ec", _AT_ITS_PLACE, "sh", str(files)]
-        use_program(Person(home, [f"{files}{COMMAND}"], inside))
+        (begin_with_program if is_short else use_program)(Person(home, [f"{files}{COMMAND}"], inside))
 
 
 @contextmanager
@@ -221,9 +221,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--before", type=Path, help="an older package, which is installed first")
     parser.add_argument("--suite", default="bookworm", help="the Debian in which it is tried")
     parser.add_argument("--unpacked", action="store_true", help="only unpack it and use it")
+    parser.add_argument("--short", action="store_true", help="with --unpacked: only the demo and the screen")
     chosen = parser.parse_args(arguments)
     if chosen.unpacked:
-        try_unpacked(chosen.package.resolve())
+        try_unpacked(chosen.package.resolve(), is_short=chosen.short)
     elif os.geteuid() != 0:
         parser.error("to install it, be root; --unpacked needs no root")
     else:

@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 from trial.person import Person, few_programs
-from trial.steps import step, use_program
+from trial.steps import let_program_try_itself, step, use_program
 from trial.upgrade import try_upgrade
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,7 +40,7 @@ def try_kit(kit: Path, before: Path | None, python: str, *, is_short: bool = Fal
             step("install", lambda: person.run(*starter(kit, python), "install"))
         files = [file for file in home.rglob("*") if file.is_file() and not file.is_symlink()]
         print(f"  {sum(file.stat().st_size for file in files) / 1e6:.0f} MB")
-        use_program(person, with_daemon=not is_short)
+        (let_program_try_itself if is_short else use_program)(person)
         step("uninstall", lambda: person.run(*starter(kit, python), "uninstall"))
         left = [*(home / ".local/lib").rglob("*"), *(home / ".local/bin").iterdir()]
         assert not left, f"uninstalling leaves {left[0]}"
@@ -87,7 +87,7 @@ def main() -> None:
     parser.add_argument("--wheels", type=Path, default=ROOT / "build/kit/wheels", help="for that one")
     parser.add_argument("--site", type=Path, help="a site of the documentation for that one")
     parser.add_argument(
-        "--short", action="store_true", help="without the way back to the older kit, and with no daemon but its"
+        "--short", action="store_true", help="without the way back to the older kit, and used only by doctor --airgap"
     )
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

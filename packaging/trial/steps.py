@@ -35,19 +35,26 @@ def step(name: str, act: Callable[[], T]) -> T:
     return done
 
 
-def use_program(person: Person, *, with_daemon: bool = True) -> None:
-    """The steps that each installed program must pass.
+def use_program(person: Person) -> None:
+    """The steps that each installed program must pass."""
+    begin_with_program(person)
+    step("MCP", lambda: shake_hands(person))
+    ingest_samples(person)
+    step("daemon", lambda: use_daemon(person))
+    step("doctor --airgap", lambda: person.appliance("doctor", "--airgap"))
 
-    Args:
-        with_daemon: Whether to use a daemon as well.
-    """
+
+def begin_with_program(person: Person) -> None:
+    """The first of these steps: that it runs, finds something by meaning, and draws its screen."""
     print(f"  {step('version', lambda: person.appliance('--version')).strip()}")
     step("demo", lambda: person.appliance("demo"))
-    step("MCP", lambda: shake_hands(person))
-    if with_daemon:
-        ingest_samples(person)
-        step("daemon", lambda: use_daemon(person))
     step("screen", lambda: person.see(*person.command, "tui", wanted=b"F1", then=CTRL_Q))
+
+
+def let_program_try_itself(person: Person) -> None:
+    """The shortest way through all of them: ``doctor --airgap`` runs the demo's import and search, the MCP server, the
+    daemon and the screen."""
+    print(f"  {step('version', lambda: person.appliance('--version')).strip()}")
     step("doctor --airgap", lambda: person.appliance("doctor", "--airgap"))
 
 
