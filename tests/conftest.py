@@ -22,10 +22,11 @@ from appliance import Appliance
 from appliance.runtime import power
 from appliance.store.index import shard
 from appliance_models import HashEmbedder
-from tests.examples import FULL, QUICK
+from tests.examples import CAMPAIGN, FULL, QUICK
 
 # How fast examples are made and tried says something of the machine, on which another test runs beside, and not of us.
 settings.register_profile(FULL, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(CAMPAIGN, settings.get_profile(FULL))
 settings.register_profile(QUICK, settings.get_profile(FULL), max_examples=20)
 settings.load_profile(QUICK)
 
@@ -123,15 +124,23 @@ def pytest_make_collect_report(
     return report
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Of a run of slow tests each process would load all modules, half of which have neither these nor properties."""
+    if not config.option.markexpr.startswith("slow") or not collection_path.match("test_*.py"):
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    return True if not any(word in text for word in ("slow", "hypothesis")) else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The same order in each process, and the longest first, so that nothing waits for them at the end. With all of
     their examples, properties belong to the slow tests."""
     items.sort(key=lambda item: (item.get_closest_marker("longest") is None, item.path.parts))
-    if settings.get_current_profile_name() == FULL:
+    if mark := {FULL: pytest.mark.slow, CAMPAIGN: pytest.mark.campaign}.get(settings.get_current_profile_name()):
         for item in items:
             if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
-                item.add_marker(pytest.mark.slow)
+                item.add_marker(mark)
 
 
 NAME_LENGTH = 26

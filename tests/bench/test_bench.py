@@ -108,7 +108,7 @@ def test_contexts_in_short(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="counts descriptors in /proc")
 def test_hostile_in_short(tmp_path: Path) -> None:
     """Every search is answered, or the run ends; how fast, only a quiet machine says."""
-    found = hostile.run(hostile.small_home(tmp_path, 100), 1_400, 1.0, ("slow_body", "half_open"))
+    found = hostile.run(hostile.small_home(tmp_path, 100), 1_400, 0.4, ("slow_body", "half_open"))
     for kind in ("slow_body", "half_open"):
         beside = found["beside"][kind]
         assert beside["one_connection_ms"]["calls"] and beside["new_connections_ms"]["calls"]
@@ -190,7 +190,8 @@ def test_backup_in_short(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_erasure_in_short(tmp_path: Path) -> None:
+def test_erasure_in_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_build, "MIN_CHUNKS_TO_GO_ON_SERVING", 250)
     count = index_build.MIN_CHUNKS_TO_GO_ON_SERVING + 50
     scale.build(tmp_path / "home", None, count, [scale.ALONE])
     found = erasure.run(tmp_path / "home", 1)
@@ -231,7 +232,7 @@ def test_the_peer_at_scale_in_short(tmp_path: Path) -> None:
 def test_serving_in_short(tmp_path: Path) -> None:
     home = tmp_path / "alone"
     scale.build(home, None, 300, [scale.ALONE])
-    found = serving.run(home, scale.ALONE, 0.5, "process", 20, messages=60)["in_process"]
+    found = serving.run(home, scale.ALONE, 0.2, "process", 20, messages=60)["in_process"]
     for when in ("idle", "beside"):
         for readers in ("one", "eight", "paced"):
             measured = found[when][readers]

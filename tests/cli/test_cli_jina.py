@@ -137,7 +137,7 @@ def test_an_unknown_model_of_the_api_is_named(filled: Path, run: Run, api: Serve
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("ended_by", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.campaign)])
 @pytest.mark.timeout(4 * PATIENCE)  # it waits for three processes one after another
 def test_an_interrupted_ingest_goes_on_with_what_has_no_vector(home: Path, tmp_path: Path, ended_by: int) -> None:
     """The server is a process of its own too: what it has answered is what is paid for."""

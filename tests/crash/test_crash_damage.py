@@ -289,7 +289,12 @@ with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
 @pytest.mark.skipif(os.name != "posix", reason="there is no limit to a file's size")
 @pytest.mark.parametrize(
     ("phase", "room", "told"),
-    [("storing", 4_000, 0), ("storing", 2_000_000, 1_000), ("embedding", 0, 2_500), ("embedding", 60_000, 2_500)],
+    [
+        pytest.param("storing", 4_000, 0, marks=pytest.mark.campaign),
+        ("storing", 2_000_000, 1_000),
+        pytest.param("embedding", 0, 2_500, marks=pytest.mark.campaign),
+        ("embedding", 60_000, 2_500),
+    ],
 )
 def test_a_full_disk_is_a_clear_error_and_loses_nothing(
     home: Path, export: Path, tmp_path: Path, phase: str, room: int, told: int

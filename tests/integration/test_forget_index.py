@@ -276,7 +276,7 @@ with Appliance.open(sys.argv[1], worker=False, embedder=HashEmbedder()) as memor
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
-@pytest.mark.parametrize("moment", [0.3, 1.2])
+@pytest.mark.parametrize("moment", [0.3, pytest.param(1.2, marks=pytest.mark.campaign)])
 def test_killed_at_any_moment_it_is_finished_later(home: Path, large: Appliance, moment: float) -> None:
     large.close()
     process = subprocess.Popen([sys.executable, "-c", FORGET, str(home)], stdout=subprocess.PIPE, text=True)

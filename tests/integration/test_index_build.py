@@ -146,10 +146,11 @@ with Appliance.open(sys.argv[1], worker=False, embedder=HashEmbedder()) as memor
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
-def test_killed_at_any_moment_it_repairs_itself(home: Path, large: Appliance) -> None:
+@pytest.mark.parametrize("moments", [(0.0, 0.4), pytest.param((0.0, 0.4, 1.0, 2.0), marks=pytest.mark.campaign)])
+def test_killed_at_any_moment_it_repairs_itself(home: Path, large: Appliance, moments: tuple[float, ...]) -> None:
     before = answers(large)
     large.close()
-    for moment in (0.0, 0.4, 1.0, 2.0):
+    for moment in moments:
         process = subprocess.Popen([sys.executable, "-c", REINDEX, str(home)], stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None and process.stdout.readline() == "open\n"
         with suppress(subprocess.TimeoutExpired):

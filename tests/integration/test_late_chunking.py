@@ -265,7 +265,7 @@ with Appliance.open(sys.argv[1], worker=False, embedder=LateEmbedder(int(sys.arg
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL")
-@pytest.mark.parametrize("reads", [1, 100])
+@pytest.mark.parametrize("reads", [pytest.param(1, marks=pytest.mark.campaign), 100])
 def test_killed_in_the_middle_it_goes_on(home: Path, tmp_path: Path, reads: int) -> None:
     texts = [long_text(f"topic{number}x", 400) for number in range(120)]
     export = exported(tmp_path, *texts)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ensurepip
 import json
 import textwrap
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import pytest
 from kit import archive
 from kit.targets import this_machine
 
@@ -70,12 +68,17 @@ def write_wheel(
     return path
 
 
-def pip_wheel() -> Path:
-    """The wheel of pip that this Python brings."""
-    found = sorted((Path(ensurepip.__file__).parent / "_bundled").glob("pip-*.whl"))
-    if not found:
-        pytest.skip("this Python brings no pip")
-    return found[0]
+INSTALLER = """
+import sys, sysconfig, zipfile
+for wheel in sys.argv:
+    if wheel.endswith(".whl"):
+        zipfile.ZipFile(wheel).extractall(sysconfig.get_path("purelib"))
+"""
+
+
+def pip_wheel(folder: Path) -> Path:
+    """A wheel that stands for pip, which takes a second to begin. The real one is in the kits that packaging tries."""
+    return write_wheel(folder, "pip", "1", {"pip/__main__.py": INSTALLER})
 
 
 def write_kit(
@@ -87,7 +90,7 @@ def write_kit(
     )
     files = {"appliance/__init__.py": "", "appliance/__main__.py": program, "appliance/paths.py": PATHS}
     files["appliance/tests/test_it.py"] = "not needed"
-    wheel, pip = write_wheel(folder, "memory-appliance", version, files), pip_wheel()
+    wheel, pip = write_wheel(folder, "memory-appliance", version, files), pip_wheel(folder)
     here = this_machine()
     description = {
         "version": version, "target": {"platform": here.platform, "python": here.python} | target,

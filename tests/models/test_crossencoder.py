@@ -65,7 +65,7 @@ def test_an_imported_cross_encoder_is_a_reranker(imported: Manifest, tmp_path: P
 
 
 @given(query=TEXTS, passages=st.lists(TEXTS, max_size=6))
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(30, costly=True), deadline=None)
 def test_scores_are_the_models_own_in_the_order_given(model: CrossEncoder, query: str, passages: list[str]) -> None:
     scores = model.score(query, passages)
     assert scores.dtype == np.float32

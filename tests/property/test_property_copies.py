@@ -102,7 +102,7 @@ def near(one: str, other: str) -> bool:
     )
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60, costly=True), deadline=None)
 @given(said=st.lists(saying, min_size=1, max_size=24), data=st.data())
 @example(said=[("ana", "user", "ok"), ("ben", "user", "ok"), ("ana", "assistant", "ok")], data=None)
 def test_neither_order_nor_rounds_change_what_belongs_together(said: list[Said], data: st.DataObject) -> None:
@@ -124,7 +124,7 @@ def test_neither_order_nor_rounds_change_what_belongs_together(said: list[Said],
             assert count == len(said), "nothing is dropped"
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60, costly=True), deadline=None)
 @given(said=st.lists(saying, min_size=2, max_size=16), data=st.data())
 def test_what_is_deleted_leaves_nothing_and_the_others_stay_together(said: list[Said], data: st.DataObject) -> None:
     gone = data.draw(st.sets(st.integers(0, len(said) - 1), min_size=1))

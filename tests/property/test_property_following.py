@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from appliance import Appliance
@@ -15,6 +15,7 @@ from appliance.ingest import following
 from appliance.ingest.following import FollowedLogs
 from appliance.types import Scope
 from appliance_models import HashEmbedder
+from tests.examples import examples
 from tests.growing_logs import EARLIER, KINDS, SESSION, log_of, read, record, state
 
 scopes = (Scope(f"user{number}") for number in itertools.count())
@@ -31,6 +32,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
     st.lists(st.tuples(st.sampled_from(KINDS), st.sampled_from([0, 0, 0, 1, 2, 3, 5])), min_size=3, max_size=24),
     st.lists(st.floats(0.05, 1), min_size=2, max_size=6),
 )
+@settings(max_examples=examples(100, costly=True))
 def test_any_pieces_give_what_the_whole_gives(
     memory: Appliance, tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]], places: list[float]
 ) -> None:

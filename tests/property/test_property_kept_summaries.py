@@ -37,7 +37,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15, costly=True), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps)
 def test_a_summary_quotes_what_stands_there(course: list[tuple[Any, ...]]) -> None:
     with (
@@ -116,7 +116,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
         yield memory
 
 
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(40, costly=True), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     scope=st.sampled_from(SCOPES),
     query=st.lists(

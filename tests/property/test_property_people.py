@@ -115,7 +115,7 @@ def write(folder: Path, session: str, user: str, authors: list[str]) -> Path:
 
 
 @given(said, actions)
-@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30, costly=True), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_a_filter_by_person_is_exact_and_undo_takes_all_back(messages: Any, acted: Any) -> None:
     with (
         tempfile.TemporaryDirectory() as place,

@@ -103,7 +103,7 @@ def filled(memory: Appliance, done: list[tuple[Any, ...]]) -> list[Talk]:
     return talks
 
 
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25, costly=True), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     done=steps,
     asker=st.sampled_from(OWNERS),

@@ -192,7 +192,7 @@ class Memory(RuleBasedStateMachine):
 
 
 Memory.TestCase.settings = settings(
-    max_examples=examples(8),
+    max_examples=examples(8, costly=True),
     stateful_step_count=10,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -236,7 +236,9 @@ def order_after(memory: Appliance, folder: Path, reads: list[list[Line]]) -> lis
     return [line["message_id"] for line in memory.export(user_id=user)]
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60, costly=True), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(chat=chats(), cuts=st.lists(st.tuples(st.integers(1, 8), st.integers(0, 4)), min_size=1, max_size=4))
 def test_exports_that_overlap_give_the_order_of_the_chat(
     memory: Appliance, tmp_path: Path, chat: list[Line], cuts: list[tuple[int, int]]
@@ -251,7 +253,9 @@ def test_exports_that_overlap_give_the_order_of_the_chat(
     assert order_after(memory, tmp_path, reads) == [line["message_id"] for line in chat[:end]]
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60, costly=True), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(chat=chats(), kept=st.lists(st.booleans(), min_size=24, max_size=24), last=st.integers(1, 24))
 def test_what_an_earlier_export_lacked_goes_where_it_belongs(
     memory: Appliance, tmp_path: Path, chat: list[Line], kept: list[bool], last: int
@@ -265,7 +269,9 @@ def test_what_an_earlier_export_lacked_goes_where_it_belongs(
     assert order_after(memory, tmp_path, reads) == [line["message_id"] for line in chat]
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60, costly=True), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(minutes=st.lists(st.integers(0, 5), min_size=1, max_size=20))
 def test_times_that_go_back_are_put_in_order_and_equal_ones_stay(
     memory: Appliance, tmp_path: Path, minutes: list[int]

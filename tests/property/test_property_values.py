@@ -149,7 +149,9 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Appliance,
 users = itertools.count()
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60, costly=True), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(given=st.lists(lines, min_size=1, max_size=10))
 def test_what_is_exported_and_read_into_another_home_is_exported_the_same(
     homes: tuple[Appliance, Appliance], tmp_path: Path, given: list[dict[str, Any]]

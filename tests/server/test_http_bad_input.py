@@ -145,7 +145,9 @@ def test_a_good_request_that_can_not_be_carried_out(client: TestClient) -> None:
     assert without.status_code == 200 and without.json()["dropped"][0]["reason"] == "no room left in the profile"
 
 
-@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=examples(60, costly=True), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 @given(body=st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_no_bytes_are_a_bug(client: TestClient, body: bytes) -> None:
     assert client.post("/v1/search", content=body, headers=JSON).status_code in (400, 422)

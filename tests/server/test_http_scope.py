@@ -329,7 +329,9 @@ def disguised(id: str) -> st.SearchStrategy[str]:
     return st.sampled_from([*(shape.format(id) for shape in around), *inside])
 
 
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(40, costly=True), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @drawn(data=st.data())
 def test_no_way_to_write_a_name_reaches_what_is_anothers(house: House, data: st.DataObject) -> None:
     document = house.owner.get("/openapi.json").json()

@@ -50,7 +50,9 @@ def bounded(given: results.ToolResult) -> None:
     assert pagination.json_length(given) <= pagination.ANSWER_CHARACTERS
 
 
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(25, costly=True), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     data=st.lists(st.tuples(names, texts, st.integers(1, 400)), min_size=1, max_size=SPEAKERS),
     title=names,

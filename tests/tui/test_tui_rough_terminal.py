@@ -26,7 +26,9 @@ def filled(home: Path, tmp_path: Path) -> Path:
     return home
 
 
-@pytest.mark.parametrize("size", [(80, 24), (60, 20), (200, 60)])
+@pytest.mark.parametrize(
+    "size", [(60, 20), *(pytest.param(size, marks=pytest.mark.campaign) for size in ((80, 24), (200, 60)))]
+)
 def test_it_searches_reads_and_quits_at_every_size(filled: Path, size: tuple[int, int]) -> None:
     with pseudo_terminal(filled, size=size) as terminal:
         terminal.until("Recall")
