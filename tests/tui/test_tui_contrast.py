@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from _pytest.mark import ParameterSet
 from rich.cells import cell_len
 from rich.color import Color
 from scenes import MOMENTS, SCENES, still
@@ -72,15 +71,9 @@ def unreadable(app: ApplianceApp) -> list[str]:
 QUICK = ("recall-list",)
 
 
-def scenes() -> Iterator[ParameterSet]:
-    """Every scene. What is drawn is looked at by the test of the snapshots, too: small in every theme, and large
-    in the dark one. Here, at a size between these, they are looked at in a campaign."""
-    yield from (pytest.param(scene, marks=pytest.mark.slow) for scene in MOMENTS)
-    for scene in SCENES:
-        yield pytest.param(scene, marks=[] if scene in QUICK else [pytest.mark.slow, pytest.mark.campaign])
-
-
-@pytest.mark.parametrize("scene", scenes())
+@pytest.mark.parametrize(
+    "scene", [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in (*SCENES, *MOMENTS)]
+)
 def test_all_texts_can_be_read_in_every_theme(scene: str, looked_at: Path) -> None:
     async def body() -> None:
         async with shown(looked_at, notifications=True, motion=False) as (app, pilot):
