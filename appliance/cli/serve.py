@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,6 +54,7 @@ def serve(
             output.print_json_line(msgspec.to_builtins(address))
         else:
             output.print_line(f"{address.url}  (token: {output.display_path(address.token_file)}; Ctrl-C stops it)")
+            sys.stdout.flush()  # into a file or a pipe, too
 
     def say_waiting(owner: str) -> None:
         output.say(f"The memory is in use by {owner}. Waiting until it can leave it…")

@@ -288,3 +288,14 @@ def test_a_screen_alone_has_its_memory_opened_before_the_verbs_are_loaded(
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: is_terminal))
     with cli._beginning(arguments):
         assert started == (["appliance tui"] if starts else [])
+
+
+@pytest.mark.slow
+def test_a_daemon_says_its_address_at_once_into_a_pipe(home: Path) -> None:
+    arguments = command("serve", "--port", "0", "--home", home)
+    with subprocess.Popen(arguments, env=environment(), stdout=subprocess.PIPE, text=True) as daemon:
+        assert daemon.stdout is not None
+        try:
+            assert daemon.stdout.readline().startswith("http://127.0.0.1:")
+        finally:
+            daemon.terminate()

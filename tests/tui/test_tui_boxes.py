@@ -93,7 +93,7 @@ def test_keys_right_behind_enter_are_for_the_conversation(filled: Path) -> None:
                 return outline(session_id)
 
             memory.overview.outline = slowly  # type: ignore[method-assign,assignment]
-            await pilot.press("enter", "n", "n", "right_square_bracket", "p")
+            await pilot.press("enter", "right_square_bracket", "p")
             await until(pilot, lambda: memory.message(second).pinned)
             view = app.screen.query_one(TranscriptView)
             assert view.has_focus and not app.screen.query_one(QuestionLine).display
