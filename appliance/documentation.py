@@ -42,8 +42,8 @@ def find(page: str = "", root: Path | None = None) -> Path:
     if not (root / START).is_file():
         raise NotFound(
             "This installation has no documentation of its own.",
-            hint="'appliance help VERB' describes a verb. In a clone of the repository, read README.md and docs/, or build"
-            " the site: 'python packaging/build_docs.py' says where it is.",
+            hint="'appliance help VERB' describes a verb. In a clone of the repository, read README.md and docs/, or"
+            " build the site: 'python packaging/build_docs.py' says where it is.",
         )
     name = page.strip().removesuffix(".html").removesuffix(".md").strip("/")
     if not name:
