@@ -161,6 +161,13 @@ def test_a_folder_of_another_program_is_refused(
     assert mine.read_text() == "mine" and sorted((tmp_path / "tools").rglob("*")) == before
 
 
+def test_a_place_whose_versions_were_removed_by_hand_is_installed_into_again(tmp_path: Path) -> None:
+    place = Place(tmp_path / "place", tmp_path / "bin")
+    place.prefix.mkdir()
+    place.switch("1.0-0123abcd")
+    place.check_prefix()
+
+
 @pytest.mark.parametrize(
     ("target", "said"),
     [

@@ -156,7 +156,7 @@ class Systemd:
         return True
 
     def _show(self) -> tuple[Mapping[str, str], str]:
-        """What systemd knows of the service, whoever has brought its unit, or why it says nothing."""
+        """What systemd reports of the service, with a unit of the user's or of a package, or why it reports nothing."""
         shown = self._systemctl("show", SERVICE, "-p", "UnitFileState,ActiveState,SubState,FragmentPath")
         return dict(line.partition("=")[::2] for line in shown.stdout.splitlines()), shown.stderr.strip()
 

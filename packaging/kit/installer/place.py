@@ -78,8 +78,8 @@ class Place:
         entries = [*self.prefix.iterdir()] if self.prefix.is_dir() else []
         odd = [one for one in entries if one.name not in own]
         odd += [one for one in self.versions.iterdir() if one not in self.folders()] if self.versions.is_dir() else []
-        if entries and not odd and not self.folders() and (self.prefix / "current").exists():
-            odd = [self.prefix / "current"]
+        if (current := self.current()) is not None and not _LABEL.fullmatch(current.name):
+            odd.append(self._current)
         if odd:
             raise KitError(f"{min(odd)} is not of this program. Name an empty folder with --prefix.")
 
