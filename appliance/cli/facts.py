@@ -232,6 +232,8 @@ def reject(id: _Id, home: options.Home = None, json: options.Json = False) -> No
     with options.open_existing(home, "facts reject") as memory:
         fact = memory.facts.reject(id)
     _print_facts([fact], json)
+    if not json and fact.state == "rejected":
+        output.say(f"'appliance facts confirm {fact.id}' takes this back.")
 
 
 @verbs.command("add")

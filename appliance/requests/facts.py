@@ -119,7 +119,7 @@ class FactHistoryRequest(Request[Sequence[Fact]]):
 @dataclass(frozen=True, slots=True)
 class ConfirmFactRequest(Request[Fact]):
     """Confirm a fact: it holds, whatever contradicted it, and no message changes it. Confirming that a fact has ended
-    ends it.
+    ends it; confirming one that was rejected brings it back.
 
     Args:
         id: The fact's id.
@@ -163,7 +163,7 @@ class CorrectFactRequest(Request[Fact]):
 @dataclass(frozen=True, slots=True)
 class RejectFactRequest(Request[Fact]):
     """Reject a fact. It does not return from the same words, even if they are imported again; a new statement of it
-    is queued for review.
+    is queued for review. It stays known as rejected, also if it was added by hand.
 
     Args:
         id: The fact's id.

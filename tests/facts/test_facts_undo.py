@@ -67,11 +67,21 @@ def test_adding_is_not_undone_after_a_later_decision(memory: Appliance) -> None:
 @pytest.mark.slow
 def test_a_fact_that_was_added_by_hand_comes_back(memory: Appliance) -> None:
     (added,) = memory.facts.add(attribute="shoe size", value="43")
+    before = all_facts(memory)
     change = memory.facts.decide(added.id, "reject")
     assert all(fact.value != "43" for fact in memory.facts.list())
     memory.facts.undo(change.undo)
-    back = fact_of(memory, "43")
-    assert (back.attribute, back.made_by, back.state) == ("shoe size", "person", "held")
+    assert all_facts(memory) == before and fact_of(memory, "43").made_by == "person"
+
+
+@pytest.mark.slow
+def test_what_a_person_added_outlives_its_rejection_and_its_message(memory: Appliance) -> None:
+    (added,) = memory.facts.add("I live in Lisbon.")
+    assert added.evidence
+    memory.facts.reject(added.id)
+    assert memory.facts.confirm(added.id).id == added.id
+    memory.erasure.forget(memory.erasure.preview("m1"))
+    assert fact_of(memory, "Lisbon").made_by == "person"
 
 
 @pytest.mark.slow
@@ -109,3 +119,17 @@ def test_undo_refuses_what_is_of_no_decision(memory: Appliance) -> None:
         memory.facts.undo(b"[]")
     with pytest.raises(UsageError):
         memory.facts.decide(fact_of(memory, "Lisbon").id, "confirm", "Porto")
+
+
+@pytest.mark.parametrize("value", ["Lisbon", "walnuts", "green"])
+def test_a_rejected_fact_comes_back_as_itself(memory: Appliance, value: str) -> None:
+    memory.facts.add("The boat is green.")
+    fact = fact_of(memory, value)
+    assert memory.facts.reject(fact.id).state == "rejected"
+    assert [one.id for one in memory.facts.list(state="rejected")] == [fact.id]
+    confirmed = memory.facts.confirm(fact.id)
+    assert (confirmed.id, confirmed.state, confirmed.evidence) == (fact.id, "held", fact.evidence)
+    assert [one.id for one in all_facts(memory) if value in one.value] == [fact.id]
+    memory.facts.reject(fact.id)
+    memory.facts.add(attribute=fact.attribute, value=fact.value, kind=fact.kind)
+    assert fact_of(memory, value).id == fact.id and memory.facts.list(state="rejected") == []

@@ -125,7 +125,8 @@ class FactService:
             digests = [statement.digest for statement in cited]
             digests += [timeline.value_digest(row.slot, fact.attribute, value) for value in values]
             stated.reject_digests(tx, *scope, digests)
-            stated.remove_decisions(tx, *scope, row.slot, values)
+            # What was added by hand stays, rejected: without its decision it could not come back as it was.
+            stated.withdraw_decisions(tx, *scope, row.slot, values if cited else ())
             extraction.derive_stale_page(tx)
         facts = [row.fact for row in store.query(self._read_up_to_date(), Scope(*scope), slot=row.slot)]
         return next((current for current in facts if current.id == request.id), replace(fact, state="rejected"))
@@ -307,10 +308,20 @@ class FactService:
 
 
 def _add_decision(tx: sqlite3.Connection, scope: Scope, stated_fact: _StatedFact) -> str:
-    """Store a decision of the person; its value is not rejected any more. Returns the slot."""
+    """Store a decision of the person; its value is not rejected any more, nor are the statements of a value that
+    holds. Returns the slot."""
     kind, subject, attribute, value, how, since = stated_fact
     slot = timeline.slot_key(subject, kind, attribute, value)
-    stated.unreject_digests(tx, scope.user_id, scope.namespace, [timeline.value_digest(slot, attribute, value)])
+    accepted = [timeline.value_digest(slot, attribute, value)]
+    if how != "ended":
+        accepted += [
+            statement.digest
+            for statement in extraction.slot_statements(tx, scope.user_id, scope.namespace, slot)
+            if statement.mode in ("holds", "corrects")
+            and statement.attribute == attribute
+            and phrasing.is_same_value(statement.value, value)
+        ]
+    stated.unreject_digests(tx, scope.user_id, scope.namespace, accepted)
     decision = Decision(kind, subject, attribute, value, how, since, timestamps.now())
     stated.add_decision(tx, scope.user_id, scope.namespace, slot, decision)
     return slot

@@ -136,7 +136,8 @@ def _derive_slot(tx: sqlite3.Connection, scope: tuple[str, str, str], resolution
     statements += resolution.of(slot)
     decisions = stated.decisions(tx, *scope)
     digests = {statement.digest for statement in statements}
-    digests |= {timeline.value_digest(slot, statement.attribute, statement.value) for statement in statements}
+    named = {(one.attribute, one.value) for one in statements} | {(one.attribute, one.value) for one in decisions}
+    digests |= {timeline.value_digest(slot, *one) for one in named}
     rejected = stated.rejected_digests(tx, user_id, namespace, sorted(digests))
     derived = timeline.derive(statements, decisions, rejected)
     before = store.stored_facts(tx, scope)
@@ -155,11 +156,13 @@ def _changeable(db: sqlite3.Connection, user_id: str, namespace: str, told: Sequ
     """The statements and decisions about what a message can take back or move; ``told`` are those that do."""
     attributes = sorted(changes.CHANGEABLE)
     statements = stated.changeable_statements(db, user_id, namespace, attributes, timeline.CHANGE_SLOT)
+    known = [*told, *statements]
     decided = [
-        timeline.decision_statement(decision, slot, [*told, *statements])
-        for slot, decision in stated.changeable_decisions(db, user_id, namespace, attributes)
+        (timeline.value_digest(slot, one.attribute, one.value), timeline.decision_statement(one, slot, known))
+        for slot, one in stated.changeable_decisions(db, user_id, namespace, attributes)
     ]
-    return [*statements, *decided]
+    rejected = stated.rejected_digests(db, user_id, namespace, sorted({digest for digest, _ in decided}))
+    return [*statements, *(statement for digest, statement in decided if digest not in rejected)]
 
 
 def meant_facts(

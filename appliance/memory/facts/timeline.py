@@ -37,6 +37,11 @@ def slot_key(subject: str, kind: str, attribute: str, value: str) -> str:
     return f"{' '.join(subject.casefold().split())}\x1f{phrasing.slot(kind, attribute, value)}"
 
 
+def slot_of(decision: Decision) -> str:
+    """Return the slot of what a person decided."""
+    return slot_key(decision.subject, decision.kind, decision.attribute, decision.value)
+
+
 def statement_digest(slot: str, attribute: str, value: str, quote: str, said_at: str | None) -> bytes:
     """Return a digest that tells a statement from another one of the same value, by its words and its time. The
     message's id is no part of it, so that it survives another import."""
@@ -112,8 +117,8 @@ def derive(
     """Return the facts of a slot, in the order in which they began. ``rejected_digests`` are what the person
     rejected."""
     statements = list(message_statements)
-    slot = statements[0].slot if statements else ""
-    entries = [*statements, *(decision_statement(decision, slot, statements) for decision in decisions)]
+    decided = [decision_statement(decision, slot_of(decision), statements) for decision in decisions]
+    entries = [*statements, *decided]
     history = _SlotHistory(rejected_digests)
     for entry in sorted(entries, key=_order_key):
         history.apply(entry)
@@ -139,6 +144,8 @@ class _SlotHistory:
         """Take the next statement."""
         if entry.digest and entry.digest in self._rejected_digests:
             self._set_aside(entry, "rejected")
+        elif is_by_person(entry) and self._is_rejected(entry):
+            self._set_aside(entry, "rejected")  # the person took back what the person had added
         elif entry.mode in (DOUBTED_END, PROPOSED):
             self._ask(entry)
         elif entry.mode == "ended":
