@@ -286,8 +286,16 @@ def test_forgetting_says_what_would_go_and_then_proves_it(client: TestClient) ->
     refused = client.post("/v1/forget", json=many)
     assert refused.status_code == 409 and "22 messages" in refused.json()["detail"]
     assert client.post("/v1/forget", json={**many, "confirm": 21}).status_code == 409
-    assert len(client.post("/v1/forget", json={**many, "dry_run": True}).json()["would_forget"]["messages"]) == 22
-    assert client.post("/v1/forget", json={**many, "confirm": 22}).json()["receipt"]["messages"] == 22
+    would = client.post("/v1/forget", json={**many, "dry_run": True}).json()
+    assert len(would["would_forget"]["messages"]) == 22
+    said(client, "a purple walrus that came since", session_id="zoo")
+    changed = client.post("/v1/forget", json={**many, "confirm": would["confirm"]})
+    assert changed.status_code == 409 and "changed since" in changed.json()["detail"]
+    assert client.post("/v1/forget", json={**many, "confirm": "no code"}).status_code == 409
+    wrong = client.post("/v1/forget", json={**many, "confirm": 2.5})
+    assert wrong.status_code == 422 and wrong.json()["errors"][0]["where"] == "body.confirm.str"
+    code = client.post("/v1/forget", json={**many, "dry_run": True}).json()["confirm"]
+    assert client.post("/v1/forget", json={**many, "confirm": code}).json()["receipt"]["messages"] == 23
     nothing = client.post("/v1/forget", json={"everything": True, "user_id": "nobody"}).json()
     assert nothing["forgotten"]["messages"] == []
     assert client.post("/v1/forget", json={}).status_code == 422

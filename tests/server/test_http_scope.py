@@ -283,7 +283,12 @@ def test_an_export_that_names_other_owners_goes_to_ones_own_memory(house: House)
 
 
 def test_forgetting_everything_forgets_ones_own(house: House) -> None:
-    answer = house.ana.post("/v1/forget", json={"everything": True})
+    all_of = {"everything": True}
+    refused = house.ana.post("/v1/forget", json=all_of)
+    assert refused.status_code == 409 and "dry_run" in refused.json()["hint"]
+    code = house.ana.post("/v1/forget", json={**all_of, "dry_run": True}).json()["confirm"]
+    assert house.ana.post("/v1/forget", json={"author_name": "Ana", "confirm": code}).status_code in (404, 409)
+    answer = house.ana.post("/v1/forget", json={**all_of, "confirm": code})
     receipt = answer.json()["receipt"]
     assert receipt["messages"] >= 24 and receipt["proof"]["files"] == 0 and answer.json()["files"] == []
     assert house.ana.get("/v1/sessions").json()["sessions"] == []

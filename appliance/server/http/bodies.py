@@ -438,7 +438,7 @@ class PersonNameBody(ScopedBody):
 
 
 MAX_UNCONFIRMED = 20
-"""Messages that a selection by words, authors, times or sources may erase without being told how many there are."""
+"""Messages that a selection by words, authors, times or sources may erase for the owner without a confirmation."""
 
 
 class ForgetBody(ScopedBody):
@@ -480,10 +480,12 @@ class ForgetBody(ScopedBody):
         False, description="Also near copies, answers that repeat it, and summaries, facts and blocks that say it."
     )
     dry_run: bool = Field(False, description="Only preview the erasure.")
-    confirm: Annotated[int, Field(ge=0), WHOLE_NUMBER] | None = Field(
+    confirm: Annotated[str | int | None, WHOLE_NUMBER] = Field(
         None,
-        description="The number of messages that a preview has shown; with another number, nothing is erased. More than"
-        f" {MAX_UNCONFIRMED} messages that are named neither by ids nor by everything are erased only with it.",
+        description="The code that a preview has given, which erases exactly what that has shown, or the number of"
+        " messages in it; if there is another selection or number by now, nothing is erased. Other tokens than the"
+        " owner's need it for all that is not named by ids; the owner's for more than"
+        f" {MAX_UNCONFIRMED} messages that are named neither by ids nor by everything.",
     )
 
     @model_validator(mode="after")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import secrets
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +9,7 @@ import msgspec
 
 from appliance.errors import NotFound, UsageError
 from appliance.server import hints
+from appliance.server.confirmation import code_of, is_code_of
 from appliance.server.mcp import pagination, rendering, results, schemas
 from appliance.server.mcp.read_tools import fact_line, facts, message_line, people, person_line
 from appliance.timestamps import iso_from_microseconds, now
@@ -27,12 +25,6 @@ PREVIEW_SAMPLE_SIZE = 5
 
 ADDED_BY_MCP = {"client": "mcp"}
 """The metadata of messages and sessions that assistants add."""
-
-CONFIRMATION_CODE_BYTES = 6
-"""Bytes of a confirmation code: too many to guess, few enough for a small model to copy."""
-
-_CODE_KEY = secrets.token_bytes(32)
-"""The key of this process's codes: a preview is confirmed in the process that gave it."""
 
 
 def add(access: McpAccess, arguments: schemas.AddArguments) -> results.AddResult:
@@ -165,7 +157,10 @@ def _facts_result(facts_changed: Sequence[Fact]) -> results.FactsResult:
 def forget(access: McpAccess, arguments: schemas.ForgetArguments) -> results.ForgetResult:
     """Preview an erasure with a confirmation code; with that code, if nothing has changed since, erase for good."""
     preview = _preview(access, arguments)
-    code = _confirmation_code(access, arguments, preview)
+    selection = (
+        access.user, access.namespace, sorted(set(arguments.ids)), arguments.query.strip(), arguments.source,
+        arguments.with_echoes,
+    )  # fmt: skip
     counts = results.ForgetResult(
         done=False,
         messages=len(preview.messages),
@@ -179,8 +174,10 @@ def forget(access: McpAccess, arguments: schemas.ForgetArguments) -> results.For
         notes=[hints.over_mcp(note) for note in preview.notes],
     )
     if not arguments.confirm:
-        return msgspec.structs.replace(counts, sample=_preview_sample(access, preview), confirm=code)
-    if not hmac.compare_digest(arguments.confirm.strip().lower().encode(), code.encode()):
+        return msgspec.structs.replace(
+            counts, sample=_preview_sample(access, preview), confirm=code_of(selection, preview)
+        )
+    if not is_code_of(arguments.confirm, selection, preview):
         raise UsageError(
             "The code is for another selection, or the selection has changed since; nothing was erased.",
             hint="Call again without confirm for a new preview and code.",
@@ -229,15 +226,6 @@ def _preview(access: McpAccess, arguments: schemas.ForgetArguments) -> ErasurePr
     if preview.is_empty:
         raise NotFound("Nothing matches.", hint="memory_search shows what is stored; query matches exact words.")
     return preview
-
-
-def _confirmation_code(access: McpAccess, arguments: schemas.ForgetArguments, preview: ErasurePreview) -> str:
-    selection = (
-        access.user, access.namespace, sorted(set(arguments.ids)), arguments.query.strip(), arguments.source,
-        arguments.with_echoes, preview.echoes, preview.messages, preview.sessions, preview.characters, preview.facts,
-        preview.blocks,
-    )  # fmt: skip
-    return hmac.new(_CODE_KEY, msgspec.json.encode(selection), hashlib.sha256).digest()[:CONFIRMATION_CODE_BYTES].hex()
 
 
 def _preview_sample(access: McpAccess, preview: ErasurePreview) -> list[results.MessageLine]:

@@ -11,12 +11,13 @@ from fastapi import Path
 from starlette.responses import Response
 
 from appliance.errors import NotFound
+from appliance.server.confirmation import code_of, is_code_of
 from appliance.server.http import erasure_answers
 from appliance.server.http.bodies import MAX_UNCONFIRMED, ForgetBody
 from appliance.server.http.caller import HttpCaller, Reader, Writer
 from appliance.server.http.problems import Conflict, usage_error_as_conflict
 from appliance.server.http.routes.base import json_response, make_router, problem_responses
-from appliance.types import Receipt
+from appliance.types import ErasurePreview, Receipt
 
 router = make_router("forgetting")
 
@@ -26,21 +27,22 @@ REDACTED_FILE = "a file of the memory"
 
 @dataclass(frozen=True, slots=True)
 class ForgetAnswer:
-    """``would_forget`` with ``dry_run``; ``forgotten`` if nothing matched; else the ``receipt``. ``files`` are exports
-    outside of the memory that still contain the messages; they are not changed. ``echoes`` still say it, or were
-    erased too (``with_echoes``)."""
+    """``would_forget`` with ``dry_run``, and ``confirm``, the code that erases exactly that; ``forgotten`` if nothing
+    matched; else the ``receipt``. ``files`` are exports outside of the memory that still contain the messages; they are
+    not changed. ``echoes`` still say it, or were erased too (``with_echoes``)."""
 
     would_forget: erasure_answers.ErasurePreviewAnswer | None = None
     forgotten: erasure_answers.ErasurePreviewAnswer | None = None
     receipt: erasure_answers.ReceiptAnswer | None = None
     files: tuple[str, ...] = ()
     echoes: tuple[erasure_answers.EchoAnswer, ...] = ()
+    confirm: str | None = None
 
 
 @router.post("/v1/forget", response_model=ForgetAnswer, responses=problem_responses(404, 409))
 def forget(caller: Writer, body: ForgetBody) -> Response:
-    """Erase messages for good, with a receipt; with dry_run, only preview it. Many messages are erased only with
-    confirm, their number."""
+    """Erase messages for good, with a receipt; with dry_run, only preview it. What is not named by ids is erased only
+    with confirm, the code of a preview; the owner's token may erase a few messages without."""
     user, namespace = caller.resolve_user(body.user_id), caller.resolve_namespace(body.namespace)
     with usage_error_as_conflict():
         preview = caller.memory.erasure.preview(
@@ -62,11 +64,13 @@ def forget(caller: Writer, body: ForgetBody) -> Response:
         preview = replace(preview, files=())
     texts = _readable_texts(caller, erasure_answers.message_echoes(preview.echoes))
     echoes = erasure_answers.echo_shapes(preview, texts)
+    selection = (user, namespace, body.model_dump(mode="json", exclude={"dry_run", "confirm"}))
     if body.dry_run:
-        return json_response({"would_forget": erasure_answers.erasure_preview_shape(preview, echoes)})
+        shape = erasure_answers.erasure_preview_shape(preview, echoes)
+        return json_response({"would_forget": shape, "confirm": code_of(selection, preview)})
     if preview.is_empty:
         return json_response({"forgotten": erasure_answers.erasure_preview_shape(preview, echoes)})
-    _require_confirmation(body, len(preview.messages))
+    _require_confirmation(caller, body, selection, preview)
     receipt = erasure_answers.receipt_shape(_redact(caller, caller.memory.erasure.forget(preview)))
     return json_response({"receipt": receipt, "files": preview.files, "echoes": echoes})
 
@@ -93,17 +97,23 @@ def _resolve_ids(caller: HttpCaller, body: ForgetBody) -> list[str]:
     return body.ids if caller.grant.is_owner else [caller.resolve_id(reference) for reference in body.ids]
 
 
-def _require_confirmation(body: ForgetBody, messages: int) -> None:
-    """Check the number that confirms an erasure.
+def _require_confirmation(caller: HttpCaller, body: ForgetBody, selection: object, preview: ErasurePreview) -> None:
+    """Check what confirms an erasure.
 
     Raises:
-        Conflict: It is another one, or lacks where it is needed.
+        Conflict: It is of another one, or lacks where it is needed.
     """
+    messages = len(preview.messages)
     named = "1 message" if messages == 1 else f"{messages:,} messages"
-    hint = f'Preview it with "dry_run": true, then repeat it with "confirm": {messages}.'
-    if body.confirm is not None and body.confirm != messages:
+    hint = 'Preview it with "dry_run": true, then repeat it with the "confirm" that the preview gives.'
+    if isinstance(body.confirm, str) and not is_code_of(body.confirm, selection, preview):
+        raise Conflict(
+            "Nothing was erased: the code is of another selection, or what it selects has changed since.", hint=hint
+        )
+    if isinstance(body.confirm, int) and body.confirm != messages:
         raise Conflict(f"Nothing was erased: it is {named}, and {body.confirm:,} were confirmed.", hint=hint)
-    if body.confirm is None and messages > MAX_UNCONFIRMED and not (body.ids or body.everything):
+    may_erase = body.ids or (caller.grant.is_owner and (body.everything or messages <= MAX_UNCONFIRMED))
+    if body.confirm is None and not may_erase:
         raise Conflict(f"Nothing was erased: this would erase {named}.", hint=hint)
 
 
