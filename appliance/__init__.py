@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         Fact,
         FactAddition,
         FactChange,
+        FileProblem,
         FileReport,
         FilterChoices,
         FoundHistory,
@@ -145,6 +146,7 @@ if TYPE_CHECKING:
         Waiting,
         WatchChange,
         WatchedFile,
+        WatchedFolder,
         WhyNot,
         Window,
     )
@@ -175,17 +177,17 @@ _LAZY_EXPORTS = {
         "types": (
             "Activity ArchivedMessage ArchiveReport ArchiveStatus BackupCheck BackupInfo BackupProblem "
             "BackupReport BlockErasure BlockRevision Context ContextItem CoreBlock Dropped Echo ErasurePreview "
-            "ErasureReport Event Fact FactAddition FactChange FileReport Anniversary Attachment AttachmentPage "
-            "Discovery DocumentPage FoundHistory RecentSession SessionDay StartPage Statistics StatisticsRow TagCount "
-            "TimelineMonth "
+            "ErasureReport Event Fact FactAddition FactChange FileProblem FileReport Anniversary Attachment "
+            "AttachmentPage Discovery DocumentPage FoundHistory RecentSession SessionDay StartPage Statistics "
+            "StatisticsRow TagCount TimelineMonth "
             "FilterChoices Histogram Hit Hits Identity Importance ImportedFile ImportedSession IndexStatus "
             "IngestReport InputProblem KnownBackups "
             "Layer LostPart Message MessageMatches MessageVersion MetricsSnapshot Outline Owner PeopleChange "
             "PeopleList Person PersonConversation "
             "PersonDetails PersonProposal PersonSource Progress Quote RecalledMessage Receipt ReindexForecast "
             "RemovalResult RestoreReport RetentionRule Scope SecretMark SecretScan SessionInfo SessionPage Source "
-            "SourceCoverage Summary SummaryHit UnfinishedImport VerifyReport Waiting WatchChange WatchedFile WhyNot "
-            "Window"
+            "SourceCoverage Summary SummaryHit UnfinishedImport VerifyReport Waiting WatchChange WatchedFile "
+            "WatchedFolder WhyNot Window"
         ),
     }.items()
     for name in names.split()
@@ -235,6 +237,7 @@ __all__ = [
     "FactAddition",
     "FactChange",
     "Facts",
+    "FileProblem",
     "FileReport",
     "FilterChoices",
     "FoundHistory",
@@ -316,6 +319,7 @@ __all__ = [
     "Waiting",
     "WatchChange",
     "WatchedFile",
+    "WatchedFolder",
     "Watcher",
     "Watching",
     "WhyNot",

@@ -176,6 +176,8 @@ class AsyncOverview(Asynchronous[resources.Overview]):
     files = Awaited(resources.Overview.files)
     imported_files = Awaited(resources.Overview.imported_files)
     imported_sessions = Awaited(resources.Overview.imported_sessions)
+    file_problems = Awaited(resources.Overview.file_problems)
+    dismiss_problems = Awaited(resources.Overview.dismiss_problems)
     unfinished_imports = Awaited(resources.Overview.unfinished_imports)
     give_up_import = Awaited(resources.Overview.give_up_import)
     folders = Awaited(resources.Overview.folders)
@@ -185,6 +187,7 @@ class AsyncOverview(Asynchronous[resources.Overview]):
 class AsyncWatching(Asynchronous[resources.Watching]):
     """The folders and files of the setting ``watch.folders``."""
 
+    list = Awaited(resources.Watching.list)
     add = Awaited(resources.Watching.add)
     remove = Awaited(resources.Watching.remove)
 

@@ -230,6 +230,8 @@ class Overview(_Resource):
     files = Verb(lambda: r.WatchedFilesRequest)
     imported_files = Verb(lambda: r.ImportedFilesRequest)
     imported_sessions = Verb(lambda: r.ImportedSessionsRequest)
+    file_problems = Verb(lambda: r.FileProblemsRequest)
+    dismiss_problems = Verb(lambda: r.DismissProblemsRequest)
     unfinished_imports = Verb(lambda: r.UnfinishedImportsRequest)
     give_up_import = Verb(lambda: r.GiveUpImportRequest)
     folders = Verb(lambda: r.FoldersRequest)
@@ -239,6 +241,7 @@ class Overview(_Resource):
 class Watching(_Resource):
     """The folders and files of the setting ``watch.folders``."""
 
+    list = Verb(lambda: r.ListWatchedRequest)
     add = Verb(lambda: r.AddWatchedRequest)
     remove = Verb(lambda: r.RemoveWatchedRequest)
 

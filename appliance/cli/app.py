@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from appliance import __version__
 from appliance.cli import options, output
-from appliance.cli.verb_group import MAX_HELP_CHARACTERS, group_class
+from appliance.cli.verb_group import MAX_HELP_CHARACTERS, describe_ranges, group_class
 from appliance.errors import ApplianceError, OutOfMemory, StoreError, UsageError
 from appliance.runtime.address_space import MEMORY_HINT
 
@@ -42,7 +42,13 @@ _USAGE: type[Any] = typer.BadParameter.__mro__[2]
 
 VERBS: dict[str, dict[str, str]] = {
     "Getting started": {"demo": "demo.demo"},
-    "Import": {"discover": "discover.discover", "ingest": "ingest.ingest", "watch": "watch.watch", "add": "ingest.add"},
+    "Import": {
+        "discover": "discover.discover",
+        "ingest": "ingest.ingest",
+        "watch": "watch.watch",
+        "add": "ingest.add",
+        "sources": "sources.verbs",
+    },
     "Search and read": {
         "search": "search.search",
         "context": "search.context",
@@ -98,6 +104,10 @@ listed: to load all of them takes longer than most verbs do."""
 
 class CommandGroup(TyperGroup):
     """The whole command line: help in groups, every outcome as an exit code."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        describe_ranges(self)
 
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """List the verbs in their groups."""

@@ -13,7 +13,7 @@ import typer
 
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
-from appliance.cli.verb_group import VerbGroup
+from appliance.cli.verb_group import VerbGroup, near_command
 from appliance.errors import ApplianceError, NotFound, StoreError, UsageError
 from appliance.paths import BACKUP_PASSPHRASE_VARIABLE, find_home
 
@@ -36,6 +36,12 @@ class _BackupGroup(VerbGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if "--help" not in args[:1] and not any(arg in self.commands for arg in args):
+            for word in args[:1]:
+                if meant := near_command(word, self.commands):
+                    raise UsageError(
+                        f"There is no folder {word!r}; nothing was backed up.",
+                        hint=f"Did you mean 'backup {meant}'? A new folder of this name is given as ./{word}.",
+                    )
             args = [self.default_command, *args]
         return super().parse_args(ctx, args)
 

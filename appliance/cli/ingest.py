@@ -92,7 +92,7 @@ def ingest(
     if resume is False:
         _give_up(home, json)
         return
-    report, is_empty = _ingest(paths, given, dry_run, wait, bool(resume), home)
+    report, stored = _ingest(paths, given, dry_run, wait, bool(resume), home)
     if resume and not report.files and not json:
         output.say("No import was broken off.")
         return
@@ -106,6 +106,11 @@ def ingest(
     elif not is_nothing_there:
         import_report.say_notes(report.files)
         import_report.print_report(report, dry_run)
+        if stored and report.total("conversations") > stored["sessions"]:
+            output.say(
+                "A conversation that is in several files counts once for each:"
+                f" the memory has {stored['sessions']:,} in all."
+            )
     if not is_nothing_there:
         import_report.say_errors(report.files, missing)
     if any(file.status in ("partial", "failed") for file in report.files):
@@ -117,7 +122,7 @@ def ingest(
         if report.stopped.startswith(ALL_STORED):
             hint = "Make room on the disk; then 'appliance reindex --pending' makes the rest."
         output.say_error(report.stopped, hint)
-    if is_empty:
+    if stored is not None and not report.total("messages") and not stored["messages"]:
         output.say(EMPTY_HINT)
     if not report.complete:
         raise typer.Exit(PARTIAL_EXIT_CODE)
@@ -164,8 +169,8 @@ def _give_up(home: str | None, json: bool) -> None:
 
 def _ingest(
     paths: list[Path], given: Mapping[str, Any], dry_run: bool, wait: bool, resume: bool, home: str | None
-) -> tuple[IngestReport, bool]:
-    """The report, and whether the memory is empty after it."""
+) -> tuple[IngestReport, Mapping[str, int] | None]:
+    """The report, and how much the memory has after it; None after a dry run."""
     from appliance.paths import find_home
 
     with ExitStack() as stack:
@@ -185,11 +190,11 @@ def _ingest(
             if reports[-1].stopped:
                 break
         report = _together(reports)
-        is_empty = not dry_run and not report.total("messages") and not memory.overview.counts()["messages"]
+        stored = None if dry_run else memory.overview.counts()
         # No process stays to do it in the background. A language model would take minutes to hours, so it waits.
         if wait and not dry_run and not report.stopped and not memory.settings.llm.base_url:
             memory.run_pending_jobs()
-        return report, is_empty
+        return report, stored
 
 
 def _together(reports: Sequence[IngestReport]) -> IngestReport:

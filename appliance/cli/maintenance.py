@@ -89,11 +89,20 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             "profile": _profile_text(shape["profile"]),
             **({"power": text} if (text := power_text(shape["power"])) else {}),
             **dict(_process_rows(shape)),
+            **dict(_settings_rows(shape)),
             **({"watched files": watched} if (watched := _files_text(shape["files"])) else {}),
         }
     )
-    for trouble in shape["files"]["troubles"][:MAX_REPORTED_TROUBLES]:
+    troubles = shape["files"]["troubles"]
+    for trouble in [one for one in troubles if one["is_there"]][:MAX_REPORTED_TROUBLES]:
         output.print_line(f"  {trouble['path']}: {trouble['reason']}")
+    if gone := sum(not one["is_there"] for one in troubles):
+        lost = (
+            "1 file that was not read completely is"
+            if gone == 1
+            else f"{gone:,} files that were not read completely are"
+        )
+        output.print_line(f"  {lost} not there any more: 'appliance sources problems', or 'sources dismiss --gone'")
     for begun in shape["files"]["unfinished"][:MAX_REPORTED_TROUBLES]:
         output.print_line(f"  {begun['path']}: the import was broken off; 'ingest --resume' reads the rest")
 
@@ -114,20 +123,32 @@ def _count_rows(counts: dict[str, int]) -> dict[str, str]:
     rows = {
         NAMED_COUNTS.get(name, name): f"{count:,}"
         for name, count in counts.items()
-        if name not in ("document_pages", "kept_attachments")
+        if name not in ("document_pages", "kept_attachments", "hidden_sessions")
     }
     if kept := counts["kept_attachments"]:
         rows["attachments"] += f"; {kept:,} {'copy' if kept == 1 else 'copies'}"
-    rows["sessions"] += "; 'appliance sessions --all' lists them all"
+    if hidden := counts["hidden_sessions"]:
+        rows["sessions"] += (
+            f"; {hidden:,} of them of tools and systems alone, which 'appliance sessions --all' lists too"
+        )
     if pages := counts["document_pages"]:
         rows["documents"] += f"; {output.plural(pages, 'page')}, which are among the messages"
     return rows
 
 
-def _backup_text(backup: dict[str, str] | None) -> str:
-    """Where the latest backup is, and from when."""
+def _backup_text(backup: dict[str, Any] | None) -> str:
+    """Where the latest backup is, and from when; or that it is not there."""
     if backup is None:
         return "none; 'appliance backup FOLDER' makes one"
+    if backup["is_there"]:
+        return _named_backup(backup)
+    lost = f"that of {_named_backup(backup)} is not there: it was removed, or its disk is not connected"
+    if backup["other"]:
+        return f"{_named_backup(backup['other'])}; {lost}"
+    return f"none can be found; {lost}. 'appliance backup FOLDER' makes a new one"
+
+
+def _named_backup(backup: dict[str, Any]) -> str:
     return f"{output.format_timestamp(backup['at'])} in {output.display_path(backup['path'])}"
 
 
@@ -163,6 +184,13 @@ def _network_text(shape: dict[str, Any]) -> str:
         cap = f" of at most {api['token_cap']:,}" if api["token_cap"] else ""
         parts.append(f"{api['tokens']:,}{cap} tokens sent to the Jina API")
     return "; ".join(parts)
+
+
+def _settings_rows(shape: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Settings that the owner of the memory does not follow."""
+    if changed := shape["settings_changed"]:
+        who = "the daemon" if shape["daemon"] else "the program that has the memory open"
+        yield "settings", f"changed since {who} began: {', '.join(changed)}. Restart it to use them."
 
 
 def _owner_row(shape: dict[str, Any]) -> dict[str, str]:

@@ -6,13 +6,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-_RANGE = re.compile(r"(?:(?P<least>[\d.-]+)<=)?x(?:>=(?P<at_least>[\d.-]+))?(?:<=(?P<most>[\d.-]+))?")
 _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = tuple(
     (re.compile(pattern), word)
     for pattern, word in (
         (
-            r"Invalid value for (?P<option>.+?): (?P<value>\S+) is not in the range (?P<range>\S+?)\.?",
-            lambda found: f"{_option(found['option'])} must be {_range(found['range'])}, not {found['value']}.",
+            r"Invalid value for (?P<option>.+?): (?P<value>\S+) is not in the range (?P<range>.+?)\.?",
+            lambda found: f"{_option(found['option'])} must be {found['range']}, not {found['value']}.",
         ),
         (
             r"Invalid value for (?P<option>.+?): (?P<value>'.*') is not a valid (?P<kind>int|float)\w*(?: range)?\.?",
@@ -28,6 +27,10 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = tup
         ),
     )
 )
+
+
+_WORDS = re.compile(r"^\[?(QUERY|TEXT|TITLE|VALUE|PERSON|NAME|SUBJECT)\b")
+"""The metavar of an argument in which there may be spaces."""
 
 
 def usage_text(error: Any) -> str:
@@ -49,7 +52,7 @@ def usage_hint(error: Any, named: str) -> str:
         return hint
     verbs = list(getattr(context.command, "commands", ()))
     if text.startswith("Got unexpected extra argument"):
-        takes_words = any(part.param_type_name == "argument" for part in context.command.params)
+        takes_words = any(_WORDS.search(str(getattr(part, "metavar", ""))) for part in context.command.params)
         return f"Put text with spaces in quotation marks. {hint}" if takes_words else hint
     if text.startswith("No such option") and context.parent is None:
         return f"Options stand behind the command, as in 'appliance search wifi --limit 3'. {hint}"
@@ -65,16 +68,6 @@ def _plural(text: str) -> str:
 def _option(names: str) -> str:
     """The name of an option of which several are quoted: "'--limit' / '-k'"."""
     return names.split(" / ")[0].strip("'")
-
-
-def _range(text: str) -> str:
-    found = _RANGE.fullmatch(text)
-    if found is None:
-        return f"in the range {text}"
-    least, most = found["least"] or found["at_least"], found["most"]
-    if least and most:
-        return f"from {least} to {most}"
-    return f"at least {least}" if least else f"at most {most}"
 
 
 def _no_option(option: str, others: str) -> str:

@@ -12,14 +12,15 @@ import typer
 
 from appliance.cli import import_report, ingest, options, output
 from appliance.cli.options import argument, flag
-from appliance.errors import DaemonGone, UsageError
+from appliance.cli.verb_group import near_command
+from appliance.errors import DaemonGone, NotFound, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from appliance.client import Appliance
     from appliance.runtime.power import PowerGate
-    from appliance.types import FileReport, InputProblem, WatchChange
+    from appliance.types import FileReport, InputProblem, WatchChange, WatchedFolder
 
 MIN_PATH = 16
 """Columns that a path has at least."""
@@ -30,12 +31,15 @@ DAEMON_RESTART_SECONDS = 10.0
 DAEMON_CHECK_SECONDS = 0.5
 
 _CHANGES = ("add", "remove")
+_LIST = "list"
 
 
 def watch(
     paths: Annotated[
         list[str] | None,
-        argument("[PATH]…", "Folders to watch besides the inbox and the configured ones; or add|remove and PATHs."),
+        argument(
+            "[PATH]…", "Folders to watch besides the inbox and the configured ones; or list, or add|remove and PATHs."
+        ),
     ] = None,
     once: Annotated[bool, flag("--once", "Read and embed what is there, then exit.")] = False,
     user: options.TargetUser = None,
@@ -49,14 +53,22 @@ def watch(
     changes a file. A file that can't be read is reported, also by 'appliance status', and tried again when it changes.
     With --json each file is one document on its own line; with --once, too, all files are one document.
 
-    'add' and 'remove' change the setting watch.folders instead, and exit; a watcher that runs follows at once.
+    'add' and 'remove' change the setting watch.folders instead, and exit; a watcher that runs follows at once. 'list'
+    shows what is watched, and what became of the files there. A folder of such a name is given as ./list.
 
     \b
     Examples:
       appliance watch ~/Downloads
       appliance watch ~/Downloads --once
       appliance watch add ~/Downloads
+      appliance watch list
     """  # fmt: skip
+    if paths and paths[0] == _LIST:
+        if once or user or len(paths) > 1:
+            raise UsageError("'watch list' takes no paths, no --once and no --user.")
+        _list_watched(home, json=json)
+        return
+    _refuse_misspelt(paths or ())
     if paths and paths[0] in _CHANGES:
         if once or user:
             raise UsageError(f"'watch {paths[0]}' takes no --once and no --user.")
@@ -124,6 +136,52 @@ def _wait_for_daemon(memory: Appliance) -> None:
             return
 
 
+def _refuse_misspelt(paths: Sequence[str]) -> None:
+    """
+    Raises:
+        UsageError: The first path is not there, and is nearly the name of a command.
+    """
+    if paths and (meant := near_command(paths[0], (*_CHANGES, _LIST))):
+        raise UsageError(
+            f"There is no folder {paths[0]!r}.",
+            hint=f"Did you mean 'watch {meant}'? A folder is given as ./{paths[0]}.",
+        )
+
+
+def _list_watched(home: str | None, *, json: bool) -> None:
+    """Print the folders that are watched, with what became of their files."""
+    with options.open_existing(home, "watch") as memory:
+        found = memory.watching.list()
+    if json:
+        output.print_json({"watched": found})
+        return
+    rows = [
+        (
+            output.display_path(one.path), _WHY[one.why], _state(one),
+            ", ".join(f"{count:,} {state}" for state, count in one.files.items()) or "no files yet",
+            output.format_timestamp(one.read_at) if one.read_at else "-",
+        )
+        for one in found
+    ]  # fmt: skip
+    output.print_table(("folder", "from", "state", "files", "last read"), rows)
+    if problems := sum(one.problems for one in found):
+        verb = "was" if problems == 1 else "were"
+        output.say(f"{output.plural(problems, 'file')} {verb} not read completely: 'appliance sources problems'.")
+    if not any(one.is_followed for one in found):
+        output.say(
+            "No watcher runs: 'appliance watch' or 'appliance serve' follows these; 'watch --once' reads them now."
+        )
+
+
+_WHY = {"inbox": "inbox", "setting": "watch.folders", "command": "a running watch"}
+
+
+def _state(one: WatchedFolder) -> str:
+    if not one.is_there:
+        return "not there"
+    return "followed" if one.is_followed else "not followed now"
+
+
 def _change_setting(change: str, paths: Sequence[str], home: str | None, *, json: bool) -> None:
     """Add paths to the setting ``watch.folders``, or remove them."""
     if not paths:
@@ -131,16 +189,40 @@ def _change_setting(change: str, paths: Sequence[str], home: str | None, *, json
     absolute = [os.path.abspath(os.path.expanduser(path)) for path in paths]
     with options.open_or_create(home, "watch") as memory:
         done = memory.watching.add(absolute) if change == "add" else memory.watching.remove(absolute)
+        watched = memory.watching.list() if change == "remove" else []
+    if change == "remove":
+        changed = {os.path.abspath(os.path.expanduser(path)) for path in done.paths}
+        _refuse_unwatched([path for path in absolute if path not in changed], watched, bool(done.paths))
     if json:
         output.print_json(done)
         return
     say_change(done, removed=change == "remove")
 
 
+def _refuse_unwatched(paths: Sequence[str], watched: Sequence[WatchedFolder], is_some_removed: bool) -> None:
+    """Say which paths could not be removed, and what there is.
+
+    Raises:
+        NotFound: Nothing was removed.
+    """
+    if not paths:
+        return
+    inbox = next(one.path for one in watched if one.why == "inbox")
+    named = [output.display_path(one.path) for one in watched if one.why == "setting"]
+    rest = f"watch.folders has {', '.join(named)}." if named else "watch.folders is empty."
+    if inbox in paths:
+        rest = f"The inbox is always watched. {rest}"
+    wrong = ", ".join(map(output.display_path, paths))
+    if is_some_removed:
+        output.say(f"Not in watch.folders: {wrong}. {rest}")
+    else:
+        raise NotFound("It is not in watch.folders; nothing was removed.", where=wrong, hint=rest)
+
+
 def say_change(change: WatchChange, *, removed: bool = False) -> None:
     """Print what was added to the setting ``watch.folders`` or removed from it, and who follows."""
     if not change.paths:
-        output.say(f"Nothing was {'removed from' if removed else 'added to'} watch.folders.")
+        output.say("It is in watch.folders already." if not removed else "Nothing was removed from watch.folders.")
         return
     for path in change.paths:
         output.print_line(f"{'no longer watching' if removed else 'watching'} {output.display_path(path)}")

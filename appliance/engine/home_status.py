@@ -7,6 +7,8 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from appliance import config, machine_profiles
 from appliance import requests as r
 from appliance.engine import embedding_api
@@ -75,8 +77,31 @@ def home_status(
         "vectors": vectors,  # a ledger keeps the kind that it began with
         "new_vectors": settings.index.ledger,
     }
+    found["settings_changed"] = _changed_since(home, settings)
     found["power"] = {**asdict(power.power), "paused": power.is_paused}
     return {**found, **network, "queues": queues, "summaries": summary_state, "facts": fact_state}
+
+
+FOLLOWED = ("watch.folders", "model.", "tui.")
+"""The settings that are read anew where they are used, by their names or the beginnings of them."""
+
+
+def _changed_since(home: Home, settings: Settings) -> list[str]:
+    """The settings that are others by now in the files and variables that this process reads than when it opened the
+    home, by their names. Of a machine profile only its own name counts, not what it sets."""
+    with suppress(ConfigError):
+        loaded, origins = config.load_with_origins(home)
+        now, before = (config.flatten(msgspec.to_builtins(one)) for one in (loaded, settings))
+        changed = [name for name in sorted({*now, *before}) if now.get(name) != before.get(name)]
+        return [
+            name for name in changed if not name.startswith(FOLLOWED) and origins.get(name, "") != _of_profile(loaded)
+        ]
+    return []
+
+
+def _of_profile(settings: Settings) -> str:
+    """The origin of what the machine profile sets."""
+    return f"profile {machine_profiles.resolve(settings.profile)}"
 
 
 def _configured_now(home: Home, settings: Settings, model: str) -> str:

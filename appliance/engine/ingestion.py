@@ -10,12 +10,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from appliance import __version__
 from appliance import requests as r
 from appliance.engine import embedding_api
 from appliance.engine.index_service import ALL_STORED, IndexService
 from appliance.engine.unfinished_imports import RunningImport, UnfinishedImports, finish_path, options_of
 from appliance.errors import DiskFull, UsageError
-from appliance.ingest import documents, pipeline
+from appliance.ingest import documents, file_outcomes, pipeline
 from appliance.ingest.batches import FileTally
 from appliance.ingest.following import FollowedLogs
 from appliance.ingest.page_reader import read_pages
@@ -169,6 +170,8 @@ class Ingestion:
         lasting = [path for path in given if not (request.dry_run or path.is_relative_to(self._home.uploads))]
         with self._unfinished_imports.running(lasting, scope, options_of(request)) as running:
             tallies, stopped = _read(list(given), context, running)
+        if lasting and not stopped:  # a full disk takes no notes
+            self._note_outcomes(tallies, scope, keeps_owners=context.keep_owners)
         embedded = 0
         if not stopped:
             self._refresh_people()
@@ -186,6 +189,12 @@ class Ingestion:
             pending_reason=embedding_api.pending_reason(self._index_service),
             stopped=stopped,
         )
+
+    def _note_outcomes(self, tallies: Sequence[FileTally], scope: Scope, *, keeps_owners: bool) -> None:
+        """Note which files were not read completely; uploads go with the server that received them."""
+        owner = "" if keeps_owners else f"{scope.user_id} {scope.namespace}"
+        reports = (tally.report() for tally in tallies if not Path(tally.path).is_relative_to(self._home.uploads))
+        file_outcomes.note_imported(self._database, reports, owner, __version__)
 
     def _check_sources(self, given: Mapping[Path, str]) -> None:
         """Refuse the files and folders of the home; its inbox is there to be read.

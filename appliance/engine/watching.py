@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import os
 import queue
+import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from appliance import __version__, config
 from appliance import requests as r
@@ -30,8 +32,10 @@ from appliance.ingest.watcher import FolderWatcher, WatchIntervals
 from appliance.paths import Home
 from appliance.runtime.streams import ProducerStream
 from appliance.settings import Settings
+from appliance.store import file_problems, watched_files
 from appliance.store.database import Database
-from appliance.types import FileReport, Scope, Stream, WatchChange, WatchEvent
+from appliance.timestamps import iso_from_microseconds
+from appliance.types import FileReport, Scope, Stream, WatchChange, WatchedFolder, WatchEvent
 
 MAX_UNREAD_REPORTS = 256
 """Reports that wait in the stream of a subscriber."""
@@ -79,6 +83,25 @@ def _lies_in(file: FileReport, folders: Iterable[Path]) -> bool:
     )
 
 
+def _watched_folder(
+    db: sqlite3.Connection,
+    path: Path,
+    why: Literal["inbox", "setting", "command"],
+    followed: Sequence[Path],
+    problems: Sequence[Path],
+) -> WatchedFolder:
+    states, read_at = watched_files.states_in(db, path)
+    return WatchedFolder(
+        path=os.fsencode(path).decode("utf-8", "replace"),
+        why=why,
+        is_there=path.exists(),
+        is_followed=file_problems.lies_in(path, followed),
+        files=states,
+        read_at=None if read_at is None else iso_from_microseconds(read_at),
+        problems=sum(file_problems.lies_in(problem, [path]) for problem in problems),
+    )
+
+
 class WatchService:
     """The watchers of an open home. Thread-safe."""
 
@@ -120,6 +143,20 @@ class WatchService:
     def folders(self, request: r.ListWatchedFoldersRequest) -> list[str]:
         """See ``ListWatchedFoldersRequest``."""
         return [str(folder) for folder in self._watched_folders(request.folders)]
+
+    def places(self, request: r.ListWatchedRequest) -> list[WatchedFolder]:
+        """See ``ListWatchedRequest``."""
+        with self._lock:
+            followed = [root.path for running in self._running.values() for root in running.watcher.roots]
+        configured = [Path(os.path.abspath(folder)) for folder in self.configured()]
+        found: dict[Path, Literal["inbox", "setting", "command"]] = {self._home.inbox: "inbox"}
+        for path in configured:
+            found.setdefault(path, "setting")
+        for path in followed:
+            found.setdefault(path, "command")
+        db = self._database.read()
+        problems = [one.path for one in file_problems.stored(db) if file_problems.is_there(one.path)]
+        return [_watched_folder(db, path, why, followed, problems) for path, why in found.items()]
 
     def add(self, request: r.AddWatchedRequest) -> WatchChange:
         """See ``AddWatchedRequest``."""

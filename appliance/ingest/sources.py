@@ -55,7 +55,7 @@ _SIDE_FILES = re.compile(
     re.IGNORECASE,
 )
 _COPY_AGAIN = "download or copy it again"
-_NOT_RECOGNISED = "not recognised"
+NOT_RECOGNISED = "not recognised"
 # Nothing is unpacked, so such a member is as harmless as any other.
 _OUTSIDE = InputProblem("", "the member's name leads out of the zip's folder; it is read in place", harmless=True)
 _CONVERSATIONS = re.compile(r"conversations(?:-\d+)?\.json", re.IGNORECASE)
@@ -124,10 +124,10 @@ def detect_documents(
 def _unrecognised(document: Document, error: InputError) -> UnreadSource:
     """A file in a folder need not be a chat, but a file that can't be read may be one."""
     reason = str(error.args[0])
-    if document.explicit or not reason.startswith(_NOT_RECOGNISED):
+    if document.explicit or not reason.startswith(NOT_RECOGNISED):
         return _failed(document.name, reason, error.hint)
     # The beginning of a hidden file is not quoted: programs keep keys and settings there.
-    return _skipped(document.name, _NOT_RECOGNISED if "/." in document.name else reason)
+    return _skipped(document.name, NOT_RECOGNISED if "/." in document.name else reason)
 
 
 def expand(

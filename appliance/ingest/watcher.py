@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from appliance.ingest.file_events import FileEvents, ObservedFolder
+from appliance.ingest.file_outcomes import outcome_of
 from appliance.ingest.litter import UNFINISHED_ENDINGS, litter_reason
 from appliance.ingest.side_files import SideFiles
 from appliance.ingest.watch_roots import (
@@ -31,6 +32,7 @@ from appliance.ingest.watch_roots import (
 )
 from appliance.store import watched_files
 from appliance.store.database import Database
+from appliance.store.file_problems import BY_HAND, DISMISSED
 from appliance.store.watched_files import WatchedEntry
 from appliance.types import FileReport, InputProblem
 
@@ -325,7 +327,10 @@ class FolderWatcher:
             return True
         if known.state != "queued" and known.owner != self._owner:
             return True
-        return known.state in ("skipped", "partial", "failed") and known.reader != self._reader
+        if known.root == BY_HAND and known.state != "read":  # with its options, which may not be the watcher's
+            return not known.reason.startswith(DISMISSED)
+        is_incomplete = known.state in ("skipped", "partial", "failed") and not known.reason.startswith(DISMISSED)
+        return is_incomplete and known.reader != self._reader
 
     def _add_pending(self, file: WatchedEntry) -> None:
         now = time.time()
@@ -418,7 +423,7 @@ class FolderWatcher:
         else:
             is_stored = any(report.new or report.updated or report.duplicates for report in reports)
             self._save_outcome(
-                _outcome(file, digest, reports), was_forgotten=forgotten is not None, is_stored=is_stored
+                outcome_of(file, digest, reports), was_forgotten=forgotten is not None, is_stored=is_stored
             )
         for report in reports:
             if report.status == "skipped":
@@ -450,20 +455,3 @@ def _is_unfinished(path: Path) -> bool:
 def _group(file: WatchedEntry) -> Path:
     """The files that are read together: those in one folder directly below the watched one, or a single file there."""
     return file.root / file.path.relative_to(file.root).parts[0]
-
-
-def _outcome(file: WatchedEntry, digest: bytes, reports: Sequence[FileReport]) -> WatchedEntry:
-    """The entry of a file, from the results of its documents (a zip has several). Keeps the digest only of a file that
-    was read completely: others are tried again when their modification time changes."""
-    errors = [problem for report in reports for problem in report.errors]
-    is_read = any(report.status == "ok" for report in reports)
-    if errors:
-        prefix = f"{errors[0].where}: " if errors[0].where else ""
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        is_partial = is_read or any(report.messages for report in reports)
-        reason = f"{prefix}{errors[0].message}{more}"
-        return replace(file, state="partial" if is_partial else "failed", reason=reason)
-    if is_read:
-        return replace(file, state="read", digest=digest)
-    notes = [problem.message for report in reports for problem in report.notes]
-    return replace(file, state="skipped", reason=notes[0] if notes else "no chat export found")

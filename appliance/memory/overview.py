@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from appliance import requests as r
 from appliance.errors import UsageError
 from appliance.paths import Home
-from appliance.store import chunks, generation_states, messages, overview, sessions
+from appliance.store import chunks, file_problems, generation_states, messages, overview, sessions
 from appliance.store.database import Database
-from appliance.types import Activity, FilterChoices, ImportedFile, ImportedSession, Message, Outline, Scope, WatchedFile
+from appliance.store.session_listing import SessionFilter, count_sessions, count_stored
+from appliance.types import (
+    Activity,
+    FileProblem,
+    FilterChoices,
+    ImportedFile,
+    ImportedSession,
+    Message,
+    Outline,
+    Scope,
+    WatchedFile,
+)
 
 MAX_MESSAGES_PER_CALL = 500  # some screens full
 MAX_PAGE = 1_000
@@ -35,6 +48,7 @@ class OverviewService:
         scope = None if request.user_id is None else Scope(request.user_id, request.namespace)
         return {
             "messages": messages.count(db, scope),
+            "sessions": count_stored(db) if scope is None else count_sessions(db, SessionFilter(scope)),
             "pending": chunks.count_pending(db, generation.id) if generation else 0,
         }
 
@@ -67,6 +81,28 @@ class OverviewService:
         """See ``WatchedFilesRequest``."""
         return overview.files(self._database.read(), request.limit)
 
+    def file_problems(self, request: r.FileProblemsRequest) -> list[FileProblem]:
+        """See ``FileProblemsRequest``."""
+        check_limit(request.limit)
+        db, watched = self._database.read(), [self._home.inbox, *self._watched_folders()]
+        found = [
+            (one, file_problems.is_there(one.path)) for one in file_problems.stored(db, dismissed=request.dismissed)
+        ]
+        found.sort(key=lambda pair: not pair[1])
+        return [_file_problem(db, one, there, watched) for one, there in found[: request.limit]]
+
+    def dismiss_problems(self, request: r.DismissProblemsRequest) -> list[FileProblem]:
+        """See ``DismissProblemsRequest``."""
+        places = [Path(os.path.abspath(path)) for path in request.paths]
+
+        def is_meant(path: Path) -> bool:
+            return file_problems.lies_in(path, places) or (request.gone and not file_problems.is_there(path))
+
+        with self._database.write() as tx:
+            dismissed = file_problems.dismiss(tx, is_meant)
+        db, watched = self._database.read(), [self._home.inbox, *self._watched_folders()]
+        return [_file_problem(db, one, file_problems.is_there(one.path), watched) for one in dismissed]
+
     def imported_files(self, request: r.ImportedFilesRequest) -> list[ImportedFile]:
         """See ``ImportedFilesRequest``."""
         check_limit(request.limit)
@@ -83,6 +119,23 @@ class OverviewService:
 
     def _scope(self, user_id: str | None, namespace: str) -> Scope:
         return Scope(self._owner if user_id is None else user_id, namespace)
+
+
+def _file_problem(
+    db: sqlite3.Connection, stored: file_problems.StoredProblem, is_there: bool, watched: Sequence[Path]
+) -> FileProblem:
+    """A problem, with what the memory has from the file."""
+    given = overview.imported_files(db, stored.shown_path, MAX_PAGE)
+    return FileProblem(
+        path=stored.shown_path,
+        state="dismissed" if stored.is_dismissed else "partial" if stored.state == "partial" else "failed",
+        reason=stored.reason.removeprefix(file_problems.DISMISSED),
+        read_at=stored.read_at,
+        is_there=is_there,
+        is_watched=file_problems.lies_in(stored.path, watched),
+        sessions=sum(one.sessions for one in given),
+        messages=sum(one.messages for one in given),
+    )
 
 
 def check_limit(limit: int) -> None:

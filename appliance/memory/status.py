@@ -24,6 +24,7 @@ from appliance.store import (
     documents,
     facts,
     feedback,
+    file_problems,
     generation_states,
     generations,
     lock,
@@ -36,6 +37,7 @@ from appliance.store.backup import catalogue
 from appliance.store.damage import DamagedRow
 from appliance.store.generation_states import ACTIVE_SQL, Generation
 from appliance.store.room import allocated_bytes, free_bytes, megabytes
+from appliance.store.session_listing import NOT_HIDDEN_SQL
 from appliance.timestamps import iso_from_microseconds, now
 from appliance.types import Histogram, IndexStatus, UnfinishedImport
 
@@ -77,7 +79,7 @@ def status(
     if generation and not pending and index and index.place == "embedded":
         # A restored home has no index. Opening it, which queues every chunk, would be too slow for a status.
         pending = 0 if generations.index_path(home, generation.id).is_dir() else chunk_count
-    failures = watched_files.failures(db, MAX_LISTED_FAILURES)
+    problems = [(one, file_problems.is_there(one.path)) for one in file_problems.stored(db)]
     troubles = [
         *_damage_troubles(damaged),
         *([index.trouble] if index and index.trouble else []),
@@ -86,9 +88,9 @@ def status(
             is_index_away=bool(index and index.trouble), embeds_unasked=embeds_unasked,
         ),
     ]  # fmt: skip
-    if unread := sum(file_counts.get(state, 0) for state in ("failed", "partial")):
+    if unread := sum(there for _, there in problems):  # of one that is gone, nothing can be read any more
         files = "1 file was" if unread == 1 else f"{unread:,} files were"
-        troubles.append(f"{files} not read completely")
+        troubles.append(f"{files} not read completely: 'appliance sources problems' says why, and what to do")
     if unfinished_imports:
         files = "1 import was" if len(unfinished_imports) == 1 else f"{len(unfinished_imports):,} imports were"
         troubles.append(f"{files} broken off: 'appliance ingest --resume' reads the rest")
@@ -111,6 +113,7 @@ def status(
             "archived": archive.count(db),
             "facts": facts.count_held(db),
             "attachments": _count(db, "attachment"),
+            "hidden_sessions": _count(db, f"session s WHERE NOT {NOT_HIDDEN_SQL}"),
             **documents.counts(db),
         },
         "model": {
@@ -121,7 +124,10 @@ def status(
         "generations": _generations(home, db, chunk_counts),
         "files": {
             **{state: file_counts.get(state, 0) for state in get_args(watched_files.State)},
-            "troubles": [{"path": path, "reason": reason} for path, reason in failures],
+            "troubles": [
+                {"path": one.shown_path, "reason": one.reason, "state": one.state, "is_there": there}
+                for one, there in sorted(problems, key=lambda pair: not pair[1])[:MAX_LISTED_FAILURES]
+            ],
             "unfinished": [
                 {"path": one.path, "user_id": one.user_id, "namespace": one.namespace, "begun_at": one.begun_at}
                 for one in unfinished_imports
@@ -184,9 +190,13 @@ def _milliseconds(histogram: Histogram) -> dict[str, float | int]:
     return {"calls": histogram.count, **rounded}
 
 
-def _backup(home: Home) -> dict[str, str] | None:
+def _backup(home: Home) -> dict[str, Any] | None:
+    """The latest backup, whether it is there, and if not, the latest that is."""
     found = catalogue.latest(home)
-    return None if found is None else {"path": found[0], "at": found[1]}
+    if not found:
+        return None
+    other = {"path": found[1].path, "at": found[1].at} if len(found) > 1 else None
+    return {**asdict(found[0]), "other": other}
 
 
 def _count(db: sqlite3.Connection, rows: str) -> int:

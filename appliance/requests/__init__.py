@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         ExportRequest,
         IngestRequest,
         ListWatchedFoldersRequest,
+        ListWatchedRequest,
         RemoveWatchedRequest,
         RunJobsRequest,
         WatchRequest,
@@ -92,6 +93,8 @@ if TYPE_CHECKING:
         AttachmentFileRequest,
         AttachmentRequest,
         DayRequest,
+        DismissProblemsRequest,
+        FileProblemsRequest,
         GiveUpImportRequest,
         ImportedFilesRequest,
         ImportedSessionsRequest,
@@ -186,12 +189,12 @@ _MODULE_BY_NAME = {
         "index": "ClaimIndexRequest IndexStatusRequest MoveIndexRequest",
         "ingestion": (
             "AddWatchedRequest DiscoverRequest EmbedRequest ExportHtmlRequest ExportMarkdownRequest "
-            "ExportRequest IngestRequest ListWatchedFoldersRequest RemoveWatchedRequest RunJobsRequest "
-            "WatchRequest"
+            "ExportRequest IngestRequest ListWatchedFoldersRequest ListWatchedRequest RemoveWatchedRequest "
+            "RunJobsRequest WatchRequest"
         ),
         "overviews": (
-            "AttachmentFileRequest AttachmentRequest DayRequest GiveUpImportRequest ImportedFilesRequest "
-            "ImportedSessionsRequest "
+            "AttachmentFileRequest AttachmentRequest DayRequest DismissProblemsRequest FileProblemsRequest "
+            "GiveUpImportRequest ImportedFilesRequest ImportedSessionsRequest "
             "ListAttachmentsRequest ListTagsRequest MessageAttachmentsRequest OnThisDayRequest "
             "StartPageRequest StatisticsRequest TagSessionRequest TimelineRequest "
             "UnfinishedImportsRequest UntagSessionRequest"
@@ -239,6 +242,7 @@ __all__ = [
     "DeleteBlockRequest",
     "DeleteSessionRequest",
     "DiscoverRequest",
+    "DismissProblemsRequest",
     "EmbedRequest",
     "EventsRequest",
     "ExportHtmlRequest",
@@ -247,6 +251,7 @@ __all__ = [
     "FactHistoryRequest",
     "FactRequest",
     "FeedbackRequest",
+    "FileProblemsRequest",
     "FoldersRequest",
     "ForecastReindexRequest",
     "ForgetRequest",
@@ -268,6 +273,7 @@ __all__ = [
     "ListSummariesRequest",
     "ListTagsRequest",
     "ListWatchedFoldersRequest",
+    "ListWatchedRequest",
     "MakeSummariesRequest",
     "MatchesRequest",
     "MeRequest",

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from appliance.paths import Paths
 from appliance.requests.base import Request
-from appliance.types import Discovery, IngestReport, SecretPolicy, Stream, WatchChange, WatchEvent
+from appliance.types import Discovery, IngestReport, SecretPolicy, Stream, WatchChange, WatchedFolder, WatchEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +226,14 @@ class ExportHtmlRequest(Request[Stream[str]]):
     _: KW_ONLY
     user_id: str | None = None
     ids: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ListWatchedRequest(Request[list[WatchedFolder]]):
+    """List the folders and files that are watched, and what became of the files in each: the inbox, those of the
+    setting ``watch.folders``, and those that a running watcher was asked for."""
+
+    name: ClassVar[str] = "watching.places"
 
 
 @dataclass(frozen=True, slots=True)

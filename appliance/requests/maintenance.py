@@ -273,11 +273,12 @@ class WithdrawFeedbackRequest(Request[Importance]):
 
 @dataclass(frozen=True, slots=True)
 class CountsRequest(Request[dict[str, int]]):
-    """Count the ``messages``, and how many chunks of all users are ``pending`` (not found by meaning yet).
+    """Count the ``messages``, the ``sessions`` (those of tools alone included), and how many chunks of all users are
+    ``pending`` (not found by meaning yet).
     ``status`` says more, and takes longer.
 
     Args:
-        user_id: Only this user's messages; by default those of all users.
+        user_id: Only this user's messages and sessions; by default those of all users.
         namespace: The namespace within that user's memory.
     """
 
@@ -375,7 +376,8 @@ class ActivityRequest(Request[list[Activity]]):
 
 @dataclass(frozen=True, slots=True)
 class WatchedFilesRequest(Request[list[WatchedFile]]):
-    """List the files that were found in watched folders: those that wait first, then the latest read.
+    """List the files that were found in watched folders, and those imported by hand that could not be read completely:
+    those that wait first, then the latest read.
 
     Args:
         limit: The most files.

@@ -14,6 +14,7 @@ from appliance.types import (
     AttachmentKind,
     AttachmentPage,
     Contained,
+    FileProblem,
     ImportedFile,
     ImportedSession,
     Role,
@@ -145,6 +146,47 @@ class ImportedFilesRequest(Request[list[ImportedFile]]):
     _: KW_ONLY
     limit: int = 100
     user_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblemsRequest(Request[list[FileProblem]]):
+    """List the files that could not be read completely, whether they were watched or imported by hand: those that are
+    still there first, then the latest read.
+
+    Args:
+        dismissed: Also those that a person dismissed.
+        limit: The most files.
+
+    Raises:
+        UsageError: The limit is invalid.
+    """
+
+    name: ClassVar[str] = "overview.file_problems"
+
+    _: KW_ONLY
+    dismissed: bool = False
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class DismissProblemsRequest(Request[list[FileProblem]]):
+    """Be done with files that could not be read completely: they are no trouble any more. What was read of them stays,
+    and ``FileProblemsRequest`` still lists them with ``dismissed``. One that changes, or is imported again, counts
+    anew.
+
+    Args:
+        paths: The files, or folders in which they lie.
+        gone: All that are not there any more.
+
+    Returns:
+        Those that were dismissed.
+    """
+
+    name: ClassVar[str] = "overview.dismiss_problems"
+
+    paths: Sequence[str] = ()
+    _: KW_ONLY
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)

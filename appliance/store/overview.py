@@ -81,9 +81,11 @@ def activity(db: sqlite3.Connection, scope: Scope) -> list[Activity]:
 
 
 def files(db: sqlite3.Connection, limit: int) -> list[WatchedFile]:
-    """Return up to ``limit`` files of watched folders: first those that wait, then the latest read."""
+    """Return up to ``limit`` files of watched folders, and of those imported by hand the ones that were not read
+    completely: first those that wait, then the latest read."""
     rows = db.execute(
         f"SELECT path, root, size, state, reason, read_at FROM file WHERE {NAMED_SQL}"
+        " AND (root <> x'' OR state IN ('failed', 'partial'))"
         " ORDER BY state <> 'queued', read_at DESC, path LIMIT ?",
         (limit,),
     )

@@ -19,7 +19,7 @@ from appliance.runtime.decoding import decode
 from appliance.store import sessions
 from appliance.store.lexical import query_words, quote_fts
 from appliance.store.priority import IMPORTANCE_SQL, PINNED_IMPORTANCE
-from appliance.store.sql import has_row, to_json
+from appliance.store.sql import fetch_int, has_row, to_json
 from appliance.store.visibility import NOT_EXPIRED
 from appliance.timestamps import now
 from appliance.types import Metadata, Scope, SessionOrder, SessionPage
@@ -191,6 +191,11 @@ def _decode_cursor(text: str, sort: str, descending: bool) -> _ListCursor:
             f"The page belongs to a list sorted by {cursor.sort}, {order}.", hint="Request it in the same order."
         )
     return cursor
+
+
+def count_stored(db: sqlite3.Connection) -> int:
+    """Return the number of sessions of all users, those that lists hide included."""
+    return fetch_int(db, "SELECT count(*) FROM session")
 
 
 def count_sessions(db: sqlite3.Connection, session_filter: SessionFilter) -> int:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from appliance.store import tombstones
-from appliance.store.sql import placeholders
+from appliance.store.sql import fetch_int, placeholders
 from appliance.timestamps import now
 from appliance.types import Scope
 
@@ -153,27 +153,36 @@ def delete_queued(tx: sqlite3.Connection, path: Path) -> None:
 
 
 def counts(db: sqlite3.Connection) -> dict[str, int]:
-    """Return the number of files in each state."""
-    return dict(db.execute("SELECT state, count(*) FROM file GROUP BY state ORDER BY state"))
+    """Return the number of files of watched folders in each state."""
+    return dict(db.execute("SELECT state, count(*) FROM file WHERE root <> x'' GROUP BY state ORDER BY state"))
 
 
-def recent_counts(db: sqlite3.Connection, scope: Scope, owner: str, since: int) -> tuple[int, int]:
-    """Return how many files of a scope were read, completely or in part, since a time (microseconds), and how many
-    could not be read completely at all. ``owner`` is the configured user, whose files name no user."""
-    owners = [f"{scope.user_id} {scope.namespace}", *([""] if scope == Scope(owner) else [])]
-    read, failed = db.execute(
-        "SELECT coalesce(sum(state IN ('read', 'partial') AND read_at >= ?), 0),"
-        f" coalesce(sum(state IN ('failed', 'partial')), 0) FROM file WHERE {NAMED_SQL}"
-        f" AND owner IN ({placeholders(owners)})",
-        (since, *owners),
-    ).fetchone()
-    return read, failed
-
-
-def failures(db: sqlite3.Connection, limit: int) -> list[tuple[str, str]]:
-    """Return the paths, as text to show, of files that could not be read completely, and the reasons."""
+def states_in(db: sqlite3.Connection, place: Path) -> tuple[dict[str, int], int | None]:
+    """Return the number of files in each state that lie in a folder, or are this file, without those that were imported
+    by hand, and when one was last read (microseconds)."""
+    encoded = os.fsencode(place)
+    inside = encoded.rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep)
     rows = db.execute(
-        "SELECT path, reason FROM file WHERE state IN ('failed', 'partial') ORDER BY read_at DESC, path LIMIT ?",
-        (limit,),
+        "SELECT state, count(*), max(read_at) FROM file WHERE root <> x'' AND (path = ? OR (path > ? AND path < ?))"
+        " GROUP BY state ORDER BY state",
+        (encoded, inside, inside[:-1] + bytes([inside[-1] + 1])),
+    ).fetchall()
+    times = [read_at for _, _, read_at in rows if read_at is not None]
+    return {state: count for state, count, _ in rows}, max(times, default=None)
+
+
+def recently_read(db: sqlite3.Connection, scope: Scope, owner: str, since: int) -> int:
+    """Return how many files of watched folders were read for a scope, completely or in part, since a time
+    (microseconds). ``owner`` is the configured user, whose files name no user."""
+    owners = owner_names(scope, owner)
+    return fetch_int(
+        db,
+        f"SELECT count(*) FROM file WHERE state IN ('read', 'partial') AND read_at >= ? AND {NAMED_SQL}"
+        f" AND root <> x'' AND owner IN ({placeholders(owners)})",
+        (since, *owners),
     )
-    return [(bytes(path).decode("utf-8", "replace"), reason) for path, reason in rows]
+
+
+def owner_names(scope: Scope, owner: str) -> list[str]:
+    """What the entries of a scope's files have as their owner; ``owner`` is the configured user."""
+    return [f"{scope.user_id} {scope.namespace}", *([""] if scope == Scope(owner) else [])]

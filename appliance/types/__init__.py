@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from appliance.types.index import IndexStatus
     from appliance.types.overview import (
         Activity,
+        FileProblem,
         FilterChoices,
         ImportedFile,
         ImportedSession,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         TagCount,
         UnfinishedImport,
         WatchedFile,
+        WatchedFolder,
     )
     from appliance.types.people import (
         Identity,
@@ -160,8 +162,8 @@ _MODULE_BY_NAME = {
         "erasure": "BlockErasure Echo EchoKind ErasurePreview ErasureReport Receipt",
         "index": "IndexStatus",
         "overview": (
-            "Activity FilterChoices ImportedFile ImportedSession MessageMatches Outline Owner ReindexForecast "
-            "TagCount UnfinishedImport WatchedFile"
+            "Activity FileProblem FilterChoices ImportedFile ImportedSession MessageMatches Outline Owner "
+            "ReindexForecast TagCount UnfinishedImport WatchedFile WatchedFolder"
         ),
         "people": (
             "Identity IdentityKind PeopleChange PeopleList Person PersonConversation PersonDetails "
@@ -234,6 +236,7 @@ __all__ = [
     "FactState",
     "FeedbackKind",
     "Fidelity",
+    "FileProblem",
     "FileReport",
     "FileStatus",
     "FilterChoices",
@@ -322,6 +325,7 @@ __all__ = [
     "WatchChange",
     "WatchEvent",
     "WatchedFile",
+    "WatchedFolder",
     "WhyNot",
     "Window",
     "document_page",

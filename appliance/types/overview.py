@@ -73,8 +73,8 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class WatchedFile:
-    """A file of a watched ``folder``. ``size`` is in bytes; ``reason`` says why the file was not read completely;
-    ``read_at`` is ISO 8601, None for a file that has not been read yet."""
+    """A file of a watched ``folder``, which is "" for one that was imported by hand. ``size`` is in bytes; ``reason``
+    says why the file was not read completely; ``read_at`` is ISO 8601, None for a file that has not been read yet."""
 
     path: str
     folder: str
@@ -82,6 +82,55 @@ class WatchedFile:
     state: Literal["queued", "read", "partial", "skipped", "failed"]
     reason: str
     read_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedFolder:
+    """A folder that is watched, or a single file.
+
+    Attributes:
+        path: The folder.
+        why: "inbox" for that of the home, "setting" for one of ``watch.folders``, "command" for one that a running
+            'appliance watch' names.
+        is_there: Whether it exists.
+        is_followed: Whether a watcher runs that reads what lands there.
+        files: The number of its files in each state, as ``WatchedFile`` has them.
+        read_at: When a file of it was last read, ISO 8601; None if none was.
+        problems: How many of its files are there and were not read completely.
+    """
+
+    path: str
+    why: Literal["inbox", "setting", "command"]
+    is_there: bool
+    is_followed: bool
+    files: Mapping[str, int]
+    read_at: str | None
+    problems: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """A file that could not be read completely, and what the memory has from it.
+
+    Attributes:
+        path: The file.
+        state: "partial" if something was read, else "failed"; "dismissed" if a person knows of it.
+        reason: Why it was not read completely.
+        read_at: When it was read, ISO 8601.
+        is_there: Whether the file still exists.
+        is_watched: Whether it lies in a folder that is watched, and is read again when it changes.
+        sessions: The conversations of which the memory has messages from it.
+        messages: The messages that were stored from it.
+    """
+
+    path: str
+    state: Literal["partial", "failed", "dismissed"]
+    reason: str
+    read_at: str | None
+    is_there: bool
+    is_watched: bool
+    sessions: int
+    messages: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,8 +93,22 @@ def test_status_names_the_latest_backup(run: Run, home: Path, tmp_path: Path) ->
     run("add", "The bicycle lock opens with 4471")
     assert re.search(r"^backup +none; 'appliance backup FOLDER' makes one$", run("status").stdout, re.M)
     made = document(run("backup", tmp_path / "backups", "--json"))
-    assert document(run("status", "--json"))["backup"] == {"path": made["path"], "at": made["at"]}
+    expected = {"path": made["path"], "at": made["at"], "is_there": True, "other": None}
+    assert document(run("status", "--json"))["backup"] == expected
     assert f"in {tmp_path / 'backups'}" in run("status").stdout
+    run("backup", tmp_path / "second")
+    (tmp_path / "second").rename(tmp_path / "away")
+    shown = run("status").stdout
+    assert re.search(rf"in {tmp_path / 'backups'}; that of .* in {tmp_path / 'second'} is not there", shown)
+    (tmp_path / "backups").rename(tmp_path / "away too")
+    assert re.search("^backup +none can be found; .*makes a new one$", run("status").stdout, re.M)
+
+
+def test_a_misspelt_command_is_no_folder(run: Run, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = run("backup", "lst")
+    assert refused.exit_code == 2 and "'backup list'" in refused.stderr and not (tmp_path / "lst").exists()
+    assert run("backup", "./lst").exit_code == 0 and (tmp_path / "lst").is_dir()
 
 
 def test_without_a_folder_it_says_what_is_missing(run: Run, kept: Path) -> None:

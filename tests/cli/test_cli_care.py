@@ -32,6 +32,7 @@ COUNTS = [
     "summaries",
     "archived",
     "attachments",
+    "hidden_sessions",
     "documents",
     "document_pages",
     "kept_attachments",
@@ -64,6 +65,7 @@ def test_status_prints_the_contracts_shape(run: Run, kept: Path) -> None:
         "unchecked_tables",
         "profile",
         "power",
+        "settings_changed",
     ]
     assert list(report["counts"]) == COUNTS
     assert list(report["model"]) == ["name", "dimension", "generation"]

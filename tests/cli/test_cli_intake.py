@@ -29,6 +29,13 @@ def test_ingest_tells_what_it_did(run: Run, chats: Path) -> None:
     assert "0 new, 0 updated, 9 already known" in again.stdout
 
 
+def test_a_conversation_in_two_files_counts_for_each(run: Run, chats: Path) -> None:
+    (chats.parent / "again.jsonl").write_bytes(chats.read_bytes())
+    done = run("ingest", chats, chats.parent / "again.jsonl", "--no-wait")
+    assert "in 4 conversations" in done.stdout
+    assert "counts once for each: the memory has 2 in all" in done.stderr.replace("\n", " ")
+
+
 def test_where_no_message_was_stored_none_can_be_searched(run: Run, chats: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for nothing in (tmp_path / "empty", write(tmp_path / "unknown.bin", [])):
@@ -261,7 +268,17 @@ def test_status_names_a_full_disk_and_counts_files_that_were_not_read(
     broken.write_text('{"session_id": "s", "role": "user", "content": "fine"}\n{"session_id": "s", "role"')
     run("watch", tmp_path / "drop", "--once")
     shape = document(run("status", "--json"))
-    assert shape["health"] == "1 file was not read completely" and shape["files"]["troubles"]
+    assert shape["health"].startswith("1 file was not read completely") and shape["files"]["troubles"]
+    told = run("sources", "problems").stdout
+    assert "The memory keeps 1 message in 1 conversation from it." in told and f"'appliance ingest {broken}'" in told
+    broken.unlink()
+    assert document(run("status", "--json"))["health"] == "ok"
+    assert "not read completely is not there any more" in run("status").stdout
+    assert "in part, gone" in run("sources").stdout and "no longer counted" in run("sources", "problems").stdout
+    assert run("sources", "dismiss", broken).exit_code == 0 and run("sources", "dismiss", broken).exit_code == 4
+    assert (
+        "not read completely" not in run("status").stdout and "dismissed" in run("sources", "problems", "--all").stdout
+    )
     monkeypatch.setattr("appliance.memory.status.free_bytes", lambda folder: 1_200_000)
     assert f"the disk of {filled} is full: 1.2 MB are free" in run("status").stdout
 

@@ -37,6 +37,27 @@ def test_once_reads_and_ends(run: Run, folder: Path) -> None:
     assert run("search", "hotel").exit_code == 0
 
 
+def test_what_is_watched_is_listed_added_and_removed(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused = run("watch", "lst")
+    assert refused.exit_code == 2 and "'watch list'" in refused.stderr
+    run("watch", "add", folder)
+    assert "already" in run("watch", "add", folder).stderr
+    inbox, added = document(run("watch", "list", "--json"))["watched"]
+    assert inbox["why"] == "inbox" and added["path"] == str(folder) and not added["is_followed"]
+    (folder / "half.jsonl").write_text('{"session_id": "a", "role": "user", "content": "x"}\nbroken')
+    run("watch", "--once")
+    (_, added) = document(run("watch", "list", "--json"))["watched"]
+    assert added["files"] == {"partial": 1, "read": 1, "skipped": 1} and added["problems"] == 1 and added["read_at"]
+    assert "No watcher runs" in run("watch", "list").stderr
+    wrong = run("watch", "remove", tmp_path / "other")
+    assert wrong.exit_code == 4 and f"watch.folders has {folder}." in wrong.stderr
+    assert "Not in watch.folders" in run("watch", "remove", folder, tmp_path / "other").stderr
+    assert "The inbox is always watched" in run("watch", "remove", inbox["path"]).stderr
+
+
 @pytest.mark.slow
 def test_it_says_that_forgotten_messages_were_skipped(run: Run, folder: Path) -> None:
     run("ingest", folder / "trip.jsonl", "--no-wait")

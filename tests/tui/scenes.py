@@ -200,7 +200,12 @@ async def vitals(app: ApplianceApp, pilot: Pilot[None]) -> None:
         "disk_bytes": {"database": 500_000, "vectors": 150_000, "index": 1_300_000},
         "apparent_bytes": {"database": 500_000, "vectors": 150_000, "index": 330_000_000},
         "memory": {"anonymous": 60_000_000, "files": 60_000_000},
-        "backup": {"path": "/media/usb/memory", "at": (datetime.now(UTC) - timedelta(days=3)).isoformat()},
+        "backup": {
+            "path": "/media/usb/memory",
+            "is_there": True,
+            "other": None,
+            "at": (datetime.now(UTC) - timedelta(days=3)).isoformat(),
+        },
     }
     await pilot.press("f6")
     await still(app, pilot)

@@ -299,7 +299,8 @@ class StatusAnswer:
     on it; ``api`` has the tokens that an embedding API was sent, the cap on them, and why it failed last;
     ``chunked_otherwise`` counts the messages that were split under other settings. ``profile`` names the machine
     profile, the setting that chose it, and how the vectors of the memory and of new generations are stored; ``power``
-    says whether the machine runs on its battery, its percent, and whether heavy work is paused."""
+    says whether the machine runs on its battery, its percent, and whether heavy work is paused. ``settings_changed``
+    names the settings that were changed after this process began, and that it does not follow."""
 
     version: str
     home: str
@@ -317,7 +318,7 @@ class StatusAnswer:
     recall: Mapping[str, Any]
     memory: Mapping[str, int] | None
     apparent_bytes: Mapping[str, int]
-    backup: Mapping[str, str] | None
+    backup: Mapping[str, Any] | None
     generations: Sequence[StatusGeneration]
     index: Mapping[str, Any] | None
     network: Sequence[Mapping[str, str]]
@@ -328,6 +329,7 @@ class StatusAnswer:
     unchecked_tables: Sequence[str]
     profile: Mapping[str, Any]
     power: Mapping[str, Any]
+    settings_changed: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,6 +379,7 @@ def status_shape(status: Mapping[str, Any], home: str) -> dict[str, Any]:
                 "unchecked_tables",
                 "profile",
                 "power",
+                "settings_changed",
             )
         },
     }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -59,15 +60,30 @@ def _present_ids(path: Path) -> list[str] | None:
     return None
 
 
-def latest(home: Home) -> tuple[str, str] | None:
-    """Return the path and the time of the latest backup outside the home, as the home noted it: no folder is looked
-    at."""
+@dataclass(frozen=True, slots=True)
+class LatestBackup:
+    """A backup by its folder or file and its time (ISO 8601), and whether it can be found there now: it may have been
+    deleted, or its disk may not be connected."""
+
+    path: str
+    at: str
+    is_there: bool
+
+
+def latest(home: Home) -> list[LatestBackup]:
+    """Return the latest backup outside the home, as the home noted it; if it is not there, then also the latest that
+    is."""
     own = str(home.backups / BEFORE_MIGRATION)
-    noted = [(max(one.backups), one.path) for one in _read(home) if one.backups and one.path != own]
-    if not noted:
-        return None
-    id, path = max(noted)
-    return path, iso_from_microseconds(time_of(id))
+    found: list[tuple[str, str, bool]] = []
+    for one in _read(home):
+        if one.path != own and one.backups:
+            noted, present = max(one.backups), _present_ids(Path(one.path)) or []
+            found += [(max(present), one.path, True)] if present else []
+            found += [] if noted in present else [(noted, one.path, False)]
+    found.sort(reverse=True)
+    there = [one for one in found if one[2]]
+    meant = found[:1] if found[:1] == there[:1] else [*found[:1], *there[:1]]
+    return [LatestBackup(path, iso_from_microseconds(time_of(id)), is_there) for id, path, is_there in meant]
 
 
 def holding(home: Home, forgotten_at: str) -> list[str]:

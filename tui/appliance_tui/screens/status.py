@@ -282,11 +282,14 @@ def _status_line(status: dict[str, Any]) -> Content:
     return Content.assemble(health, ("   " + " · ".join(map(one_line, about)), "$foreground-muted"))
 
 
-def _backup_age(backup: dict[str, str] | None) -> str:
-    """How old the latest backup is."""
+def _backup_age(backup: dict[str, Any] | None) -> str:
+    """How old the latest backup is that is there."""
     if backup is None:
         return "no backup yet"
-    age = datetime.now(UTC) - datetime.fromisoformat(backup["at"])
+    found = backup if backup["is_there"] else backup["other"]
+    if found is None:
+        return "the last backup is not there any more"
+    age = datetime.now(UTC) - datetime.fromisoformat(found["at"])
     hours, days = age // timedelta(hours=1), age.days
     if not hours:
         return "last backup within the hour"

@@ -173,7 +173,10 @@ def file_row(file: WatchedFile, reread: FileReport | None, given: Sequence[Impor
         state = "empty"
     details = Content.assemble(
         (one_line(file.path), "bold"),
-        (f"\n{format_bytes(file.size)} · in {one_line(file.folder)}", "$foreground-muted"),
+        (
+            f"\n{format_bytes(file.size)} · {f'in {one_line(file.folder)}' if file.folder else 'imported by hand'}",
+            "$foreground-muted",
+        ),
         (f" · read {local_minute(file.read_at)}" if file.read_at else "", "$foreground-muted"),
         f"\n{describe_given(given)}" if given else "",
         f"\n{sanitize(sentence(reason))}" if reason and reread is None else "",

@@ -1,0 +1,95 @@
+"""What becomes of a file: its entry, from the results of its documents."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from appliance.ingest.sources import NOT_RECOGNISED
+from appliance.ingest.watch_roots import stamp_of
+from appliance.store import file_problems, watched_files
+from appliance.store.database import Database
+from appliance.store.watched_files import WatchedEntry
+from appliance.types import FileReport
+
+
+def outcome_of(file: WatchedEntry, digest: bytes, reports: Sequence[FileReport]) -> WatchedEntry:
+    """The entry of a file, from the results of its documents (a zip has several). Keeps the digest only of a file that
+    was read completely: others are tried again when their modification time changes."""
+    errors = [problem for report in reports for problem in report.errors]
+    is_read = any(report.status == "ok" for report in reports)
+    if errors:
+        prefix = f"{errors[0].where}: " if errors[0].where else ""
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        is_partial = is_read or any(report.messages for report in reports)
+        reason = f"{prefix}{errors[0].message}{more}"
+        return replace(file, state="partial" if is_partial else "failed", reason=reason)
+    if is_read:
+        return replace(file, state="read", digest=digest)
+    notes = [problem.message for report in reports for problem in report.notes]
+    return replace(file, state="skipped", reason=notes[0] if notes else "no chat export found")
+
+
+def note_imported(database: Database, reports: Iterable[FileReport], owner: str, reader: str) -> None:
+    """Note which of the files that a person imported were not read completely, and which are so no more.
+
+    Args:
+        database: Where it is noted.
+        reports: What was read of each document, by its absolute path.
+        owner: For whom, as ``WatchedEntry`` has it.
+        reader: The version of the program.
+    """
+    known = {problem.path for problem in file_problems.stored(database.read(), dismissed=True)}
+    listed = list(reports)
+    if not known and not any(report.errors for report in listed):
+        return
+    by_file: dict[Path, list[FileReport]] = {}
+    for report, file in _with_files(listed):
+        by_file.setdefault(file, []).append(report)
+    changed = {
+        file: documents for file, documents in by_file.items()
+        if file in known or any(report.errors for report in documents)
+    }  # fmt: skip
+    if changed:
+        with database.write() as tx:
+            _note(tx, changed, owner, reader)
+
+
+def _note(tx: sqlite3.Connection, by_file: Mapping[Path, Sequence[FileReport]], owner: str, reader: str) -> None:
+    forgotten = watched_files.forgotten_entries(tx)
+    for file, documents in by_file.items():
+        if (stamp := stamp_of(file)) is None or _is_no_export(documents):
+            continue
+        entry = WatchedEntry(file, file_problems.BY_HAND, stamp, "queued", reader=reader, owner=owner)
+        entry = outcome_of(entry, b"", documents)
+        if entry.state not in ("failed", "partial"):
+            file_problems.settle(tx, file, owner)
+        elif any(report.new or report.updated for report in documents) or forgotten(file) is None:
+            file_problems.note_by_hand(tx, entry)  # of a forgotten file, the name is kept only with new messages
+
+
+def _is_no_export(documents: Sequence[FileReport]) -> bool:
+    """Whether a file is no chat export that any parser knows: a person who names a picture has been told so."""
+    errors = [problem for report in documents for problem in report.errors]
+    return bool(errors) and all(problem.message.startswith(NOT_RECOGNISED) for problem in errors)
+
+
+def _with_files(reports: Iterable[FileReport]) -> Iterable[tuple[FileReport, Path]]:
+    """Each report with the file of its document: itself, or the zip that it is in. Without those that are not there."""
+    zips: dict[Path, Path | None] = {}
+    for report in reports:
+        path = Path(os.path.abspath(report.path))
+        if path.is_file():
+            yield report, path
+        elif (found := _file_around(path.parent, zips)) is not None:
+            yield report, found
+
+
+def _file_around(folder: Path, known: dict[Path, Path | None]) -> Path | None:
+    if folder not in known:
+        is_end = folder == folder.parent or folder.is_dir()
+        known[folder] = folder if folder.is_file() else None if is_end else _file_around(folder.parent, known)
+    return known[folder]

@@ -1,0 +1,66 @@
+"""Files that could not be read completely: what is told of them, and how a person is done with them."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+from appliance import Appliance
+
+GOOD = '{"session_id": "a", "message_id": "1", "role": "user", "content": "the boat is blue"}\n'
+
+
+def troubles(memory: Appliance) -> list[str]:
+    return [line for line in memory.status()["troubles"] if "not read completely" in line]
+
+
+def test_a_file_that_was_imported_in_part_is_told_until_it_is_mended(memory: Appliance, tmp_path: Path) -> None:
+    half = tmp_path / "half.jsonl"
+    half.write_text(f"{GOOD}broken\n")
+    memory.ingest(half)
+    assert troubles(memory) == ["1 file was not read completely: 'appliance sources problems' says why, and what to do"]
+    (found,) = memory.overview.file_problems()
+    assert (found.path, found.state, found.is_there, found.is_watched) == (str(half), "partial", True, False)
+    assert "line 2" in found.reason and (found.messages, found.sessions) == (1, 1)
+    assert memory.status()["files"]["partial"] == 0, "it is no watched file"
+    assert [(one.path, one.folder, one.state) for one in memory.overview.files()] == [(str(half), "", "partial")]
+
+    half.rename(tmp_path / "away.jsonl")
+    assert troubles(memory) == [] and not memory.overview.file_problems()[0].is_there
+    (tmp_path / "away.jsonl").rename(half)
+    assert troubles(memory), "it is there again"
+
+    half.write_text(GOOD)
+    memory.ingest(half, dry_run=True)
+    assert troubles(memory)
+    memory.ingest(half)
+    assert troubles(memory) == [] and memory.overview.file_problems(dismissed=True) == []
+
+
+def test_a_file_is_dismissed_and_counts_anew_once_it_is_imported_again(memory: Appliance, tmp_path: Path) -> None:
+    packed = tmp_path / "chats.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.jsonl", GOOD)
+        archive.writestr("b.jsonl", "broken\n")
+    (tmp_path / "picture.jpg").write_bytes(b"\xff\xd8\xff")
+    memory.ingest([packed, tmp_path / "nothing.json", tmp_path / "picture.jpg"])
+    assert [one.path for one in memory.overview.file_problems()] == [str(packed)], "no export was named besides"
+    assert memory.overview.dismiss_problems([str(tmp_path / "chat")]) == []
+    (done,) = memory.overview.dismiss_problems([str(tmp_path)])
+    assert done.messages == 1 and troubles(memory) == [] and memory.overview.file_problems() == []
+    (kept,) = memory.overview.file_problems(dismissed=True)
+    assert kept.state == "dismissed" and kept.reason == done.reason
+    memory.ingest(packed)
+    assert troubles(memory)
+    packed.unlink()
+    assert [one.path for one in memory.overview.dismiss_problems(gone=True)] == [str(packed)]
+
+
+def test_the_name_of_a_forgotten_file_is_not_kept(memory: Appliance, tmp_path: Path) -> None:
+    half = tmp_path / "half.jsonl"
+    half.write_text(f"{GOOD}broken\n")
+    memory.ingest(half)
+    memory.erasure.forget(memory.erasure.preview(source=str(half)))
+    assert memory.overview.file_problems(dismissed=True) == []
+    memory.ingest(half)
+    assert memory.overview.file_problems(dismissed=True) == [] and memory.overview.counts()["messages"] == 0
