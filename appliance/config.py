@@ -17,6 +17,7 @@ import msgspec
 
 from appliance import machine_profiles
 from appliance.errors import ConfigError
+from appliance.near_names import did_you_mean
 from appliance.paths import BACKUP_PASSPHRASE_VARIABLE, HOME_VARIABLE, Home, write_file_atomically
 from appliance.settings import Settings
 
@@ -174,7 +175,11 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         if not variable.startswith(ENVIRONMENT_PREFIX) or variable in NOT_SETTINGS:
             continue
         if variable not in known:
-            raise ConfigError("Unknown setting.", where=variable, hint=f"Known settings: {', '.join(sorted(known))}.")
+            hint = (
+                did_you_mean(variable, known)
+                + "'appliance config' lists every setting; 'appliance config NAME' its variable."
+            )
+            raise ConfigError("Unknown setting.", where=variable, hint=hint)
         is_list = isinstance(defaults[known[variable]], list | tuple)
         single = _nested(tuple(known[variable].split(".")), value.split(os.pathsep) if is_list else value)
         _validate(single, variable, strict=False)
@@ -193,7 +198,9 @@ def _validate(values: Mapping[str, Any], origin: str, *, strict: bool) -> Settin
         return msgspec.convert(values, Settings, strict=strict)
     except msgspec.ValidationError as error:
         message = _find_wrong_setting(values, strict) or str(error).partition(" - at ")[0]
-        hint = "'appliance config' lists every setting with its value."
+        unknown = message.removeprefix(_UNKNOWN) if message.startswith(_UNKNOWN) else ""
+        near = did_you_mean(unknown, flatten(msgspec.to_builtins(Settings()))) if unknown else ""
+        hint = f"{near}'appliance config' lists every setting with its value."
         raise ConfigError(f"{message}.", where=origin, hint=hint) from error
 
 
@@ -203,6 +210,7 @@ _KINDS = {
 }  # fmt: skip
 _LIMITS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
 
+_UNKNOWN = "Unknown setting "
 _WRONG_TYPE = re.compile(r"Expected `([^`]+)`, got ")
 _OUT_OF_RANGE = re.compile(r"Expected `[^`]+` ([<>]=?) (\S+)")
 _UNKNOWN_FIELD = re.compile(r"Object contains unknown field `|Invalid enum value .* - at `key` in")
@@ -221,7 +229,7 @@ def _find_wrong_setting(values: Mapping[str, Any], strict: bool) -> str | None:
             name, shown = ".".join(path), _as_json(value)
             text = str(error)
             if _UNKNOWN_FIELD.match(text):
-                return f"Unknown setting {name}"
+                return f"{_UNKNOWN}{name}"
             if match := _WRONG_TYPE.match(text):
                 kind = " or ".join(_KINDS.get(part, part) for part in match[1].split(" | "))
                 return f"{name} must be {'a list of ' if _LIST_ITEM.search(text) else ''}{kind}, not {shown}"

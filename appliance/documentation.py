@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from appliance.errors import NotFound
+from appliance.near_names import did_you_mean
 
 FOLDER = Path("share", "doc", "memory-appliance", "html")
 """Where the site lies below the folder of the installation."""
@@ -54,8 +55,11 @@ def find(page: str = "", root: Path | None = None) -> Path:
             found = root / pattern.format(place)
             if ".." not in found.parts and found.is_file():
                 return found
-    pages = ", ".join(sorted(path.stem for path in root.glob("*.html") if path.name != START))
-    raise NotFound(f"The documentation has no page '{page}'.", hint=f"Name a verb, or one of: {pages}.")
+    pages = sorted(path.stem for path in root.glob("*.html") if path.name != START)
+    raise NotFound(
+        f"The documentation has no page '{page}'.",
+        hint=f"{did_you_mean(name, pages)}Name a verb, or one of: {', '.join(pages)}.",
+    )
 
 
 def open_in_browser(page: Path, environment: Mapping[str, str] | None = None) -> bool:

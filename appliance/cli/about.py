@@ -10,6 +10,7 @@ import typer
 from appliance import __version__
 from appliance.cli import options, output
 from appliance.errors import UsageError
+from appliance.near_names import did_you_mean
 
 SECRET_SETTINGS = ("llm.api_key", "index.api_key")
 MASKED_VALUE = "(set)"
@@ -47,7 +48,7 @@ def config(
     values = settings.flatten(msgspec.to_builtins(effective))
     values |= {name: MASKED_VALUE for name in SECRET_SETTINGS if values[name]}
     if names:
-        _describe(names, values, origins, as_json=json)
+        _describe(names, values, origins, output.display_path(home_paths.config), as_json=json)
         return
     if json:
         listed = {name: {"value": value, "origin": origins[name]} for name, value in values.items()}
@@ -57,15 +58,32 @@ def config(
     output.say(f"Change them in {output.display_path(home_paths.config)} or with APPLIANCE_* variables.")
 
 
-def _describe(names: list[str], values: dict[str, Any], origins: dict[str, str], *, as_json: bool) -> None:
+_CHANGES = ("set", "get", "edit", "unset", "add")
+
+
+def _how_to_change(file: str) -> str:
+    return (
+        f"'config' only shows settings. Change them in {file}, as in a line 'limit = 20' below '[search]', or with"
+        " a variable, as in APPLIANCE_SEARCH_LIMIT=20."
+    )
+
+
+def _near(name: str, known: list[str]) -> str:
+    groups = {one.split(".")[0] for one in known}
+    return did_you_mean(name, [*known, *groups]) + "'appliance config' lists every setting with its value."
+
+
+def _describe(names: list[str], values: dict[str, Any], origins: dict[str, str], file: str, *, as_json: bool) -> None:
     """Say what the named settings, and those of the named groups, do."""
     from appliance.setting_descriptions import describe
 
     known = describe()
     for name in names:
         if not any(_is_meant(name, one.name) for one in known):
-            hint = "'appliance config' lists every setting with its value."
-            raise UsageError(f"There is no setting or group of settings named '{name}'.", hint=hint)
+            raise UsageError(
+                f"There is no setting or group of settings named '{name}'.",
+                hint=_how_to_change(file) if name in _CHANGES else _near(name, [one.name for one in known]),
+            )
     meant = [one for one in known if any(_is_meant(name, one.name) for name in names)]
     if as_json:
         listed = {

@@ -171,7 +171,7 @@ def import_model(
     try:
         report = import_pack(folder, found.models, name, chosen)
     except (ModelMissing, ModelCorrupt) as error:
-        raise ModelUnavailable(str(error)) from error
+        raise _refusal(error) from error
     except ModelError as error:
         raise UsageError(str(error)) from error
     manifest = report.manifest
@@ -403,7 +403,7 @@ def _dimension(name: str, home: Home) -> int:
             return dimension_of(base.removeprefix(JINA_PREFIX), dimensions)
         return load(name, (home.models,)).dimension
     except ModelError as error:
-        raise ModelUnavailable(str(error), hint="'appliance models' shows what is installed.") from error
+        raise _refusal(error) from error
 
 
 def _base_name(name: str) -> str:
@@ -464,3 +464,9 @@ def _states(model: dict[str, Any]) -> list[str]:
 
 def _file_report(model: str, file: str, status: str, detail: str) -> dict[str, Any]:
     return {"model": model, "file": file, "status": status, "detail": detail}
+
+
+def _refusal(error: Exception) -> ModelUnavailable:
+    """An error of a model: its first sentence says what is wrong, the others what to do."""
+    message, _, hint = str(error).partition(". ")
+    return ModelUnavailable(message.rstrip(".") + ".", hint=hint or "'appliance models' shows what is installed.")

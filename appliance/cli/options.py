@@ -168,9 +168,7 @@ def open_existing(home: str | None, verb: str) -> Appliance:
     Raises:
         HomeError: there is no memory.
     """
-    from appliance.client import Appliance
-
-    return Appliance.open(home, create=False, worker=False, purpose=f"appliance {verb}")
+    return _opened(home, verb, create=False, worker=False)
 
 
 def open_to_read(home: str | None, verb: str, reveal: bool = False) -> Appliance:
@@ -197,9 +195,16 @@ def prefetch_index(home: paths.Home) -> AbstractContextManager[None]:
 
 def open_or_create(home: str | None, verb: str, *, worker: bool = False) -> Appliance:
     """Open the memory, or create it, as a context manager. ``worker`` embeds in the background."""
+    return _opened(home, verb, create=True, worker=worker)
+
+
+def _opened(home: str | None, verb: str, *, create: bool, worker: bool) -> Appliance:
+    from appliance.cli import owner_settings
     from appliance.client import Appliance
 
-    return Appliance.open(home, create=True, worker=worker, purpose=f"appliance {verb}")
+    memory = Appliance.open(home, create=create, worker=worker, purpose=f"appliance {verb}")
+    owner_settings.say_ignored(memory)
+    return memory
 
 
 def author_notes(memory: Appliance, names: Sequence[str] | None, user: str | None, namespace: str) -> tuple[str, ...]:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from appliance import config
 from appliance.cli import options, output
 from appliance.cli.options import argument, flag, option
+from appliance.errors import UsageError
 from appliance.paths import create_home, find_home
 
 if TYPE_CHECKING:
@@ -37,7 +39,9 @@ def tokens(context: typer.Context, home: options.Home = None, json: options.Json
 @verbs.command("new")
 def new(
     name: _Name,
-    user: Annotated[str, typer.Option("--user", metavar="U", help="The user whose memory it opens.")],
+    user: Annotated[
+        str | None, option("--user", "U", "The user whose memory it opens. Default: the only one there is.")
+    ] = None,
     namespace: Annotated[str, option("--namespace", "N", "The namespace that it opens.")] = "",
     read_only: Annotated[bool, flag("--read-only", "Allow reading only.")] = False,
     any_user: Annotated[
@@ -50,12 +54,13 @@ def new(
 
     \b
     Examples:
-      appliance tokens new kitchen --user ana
+      appliance tokens new kitchen
       appliance tokens new wall --user ana --namespace house --read-only
       appliance tokens new webui --user webui --any-user
     """
     from appliance.server.access import tokens
 
+    user = user or _only_user(home)
     token, record = tokens.issue(
         create_home(find_home(home)), name, user_id=user, namespace=namespace, read_only=read_only, any_user=any_user
     )
@@ -82,7 +87,7 @@ def list_tokens(home: options.Home = None, json: options.Json = False) -> None:
         output.print_json({"tokens": [_token_document(record) for record in found]})
         return
     if not found:
-        output.say("No tokens. Create one with 'appliance tokens new NAME --user U'.")
+        output.say("No tokens. Create one with 'appliance tokens new NAME'.")
         return
     rows = [
         (
@@ -112,6 +117,22 @@ def revoke(name: _Name, home: options.Home = None, json: options.Json = False) -
         output.print_json({"revoked": _token_document(revoked)})
     else:
         output.print_line(f"Revoked '{name}', which opened {_scope_text(revoked)}.")
+
+
+def _only_user(home: str | None) -> str:
+    """The user whose memory a token opens that names none.
+
+    Raises:
+        UsageError: The memory has conversations of several users.
+    """
+    found = find_home(home)
+    if not found.database.exists():
+        return config.load(found).user
+    with options.open_existing(home, "tokens") as memory:
+        users, own = sorted(memory.overview.filter_choices().users), memory.settings.user
+    if len(users) > 1:
+        raise UsageError(f"--user is needed: the memory is of {', '.join(users)}.", hint="Name one of them.")
+    return users[0] if users else own
 
 
 def _token_document(record: IssuedToken) -> dict[str, object]:

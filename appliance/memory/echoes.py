@@ -136,10 +136,11 @@ def _notes(index: _RareWords, erased: int, found: int) -> tuple[str, ...]:
     """What was not looked for, and what is not listed."""
     notes = []
     if short := len(index.short):
-        some = (
-            "The message has" if erased == 1 else f"{short:,} of {erased:,} messages {'has' if short == 1 else 'have'}"
+        what = "it" if erased == 1 else f"{short:,} of the {erased:,} messages"
+        notes.append(
+            f"Messages that repeat {what} were not looked for: {'it is' if short == 1 else 'they are'} too short to be"
+            f" recognised in others, with fewer than {MIN_SHARED_WORDS} words that say something"
         )
-        notes.append(f"{some} too few words to look for what repeats {'it' if short == 1 else 'them'}")
     if frequent := len(index.frequent):
         of = "" if erased == 1 else f" of {frequent:,} of {erased:,} messages"
         why = f"all words of {'it' if frequent == 1 else 'them'} are frequent"

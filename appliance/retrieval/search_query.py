@@ -8,9 +8,10 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import get_args
 
-from appliance import timestamps
+from appliance import machine_profiles, timestamps
 from appliance.errors import NotFound, UsageError
 from appliance.languages import author_questions
+from appliance.near_names import did_you_mean
 from appliance.requests import SearchRequest
 from appliance.retrieval import filter_values
 from appliance.retrieval.resources import Page, SearchQuery
@@ -285,7 +286,10 @@ def find_profile(name: str, known: Mapping[str, ScoringProfile]) -> ScoringProfi
         UsageError: There is no such profile.
     """
     if name not in known:
-        raise UsageError(f"There is no profile {name!r}.", hint=f"Use one of {', '.join(known)}.")
+        hint = f"{did_you_mean(name, known)}Use one of {', '.join(known)}."
+        if name in machine_profiles.NAMES:
+            hint += f" That of the machine stands before the verb: 'appliance --profile {name} search …'."
+        raise UsageError(f"There is no profile {name!r}.", hint=hint)
     return known[name]
 
 

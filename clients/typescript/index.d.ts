@@ -502,11 +502,12 @@ export type FileProblemAnswer = {
 };
 
 /**
- * ``would_forget`` with ``dry_run``; ``forgotten`` if nothing matched; else the ``receipt``. ``files`` are exports
- * outside of the memory that still contain the messages; they are not changed. ``echoes`` still say it, or were
- * erased too (``with_echoes``).
+ * ``would_forget`` with ``dry_run``, and ``confirm``, the code that erases exactly that; ``forgotten`` if nothing
+ * matched; else the ``receipt``. ``files`` are exports outside of the memory that still contain the messages; they are
+ * not changed. ``echoes`` still say it, or were erased too (``with_echoes``).
  */
 export type ForgetAnswer = {
+  confirm?: string | null;
   echoes?: Array<EchoAnswer>;
   files?: Array<string>;
   forgotten?: ErasurePreviewAnswer | null;
@@ -1361,12 +1362,13 @@ export type StatisticsRow = {
  * on it; ``api`` has the tokens that an embedding API was sent, the cap on them, and why it failed last;
  * ``chunked_otherwise`` counts the messages that were split under other settings. ``profile`` names the machine
  * profile, the setting that chose it, and how the vectors of the memory and of new generations are stored; ``power``
- * says whether the machine runs on its battery, its percent, and whether heavy work is paused.
+ * says whether the machine runs on its battery, its percent, and whether heavy work is paused. ``settings_changed``
+ * names the settings that were changed after this process began, and that it does not follow.
  */
 export type StatusAnswer = {
   api: Record<string, unknown> | null;
   apparent_bytes: unknown;
-  backup: Record<string, string> | null;
+  backup: Record<string, unknown> | null;
   chunked_otherwise: Record<string, unknown> | null;
   counts: StatusCounts;
   daemon: Record<string, unknown> | null;
@@ -1387,6 +1389,7 @@ export type StatusAnswer = {
   profile: Record<string, unknown>;
   queues: Record<string, unknown>;
   recall: Record<string, unknown>;
+  settings_changed: Array<string>;
   summaries: Record<string, unknown>;
   troubles: Array<string>;
   unchecked_tables: Array<string>;
@@ -2121,8 +2124,8 @@ export class Appliance extends Client {
   };
   readonly forget: {
     /**
-     * Erase messages for good, with a receipt; with dry_run, only preview it. Many messages are erased only with
-     * confirm, their number.
+     * Erase messages for good, with a receipt; with dry_run, only preview it. What is not named by ids is erased only
+     * with confirm, the code of a preview; the owner's token may erase a few messages without.
      *
      * `POST /v1/forget`
      */

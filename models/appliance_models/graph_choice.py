@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 from pathlib import Path
@@ -35,7 +36,9 @@ def choose_graph(folder: Path, given: str = "") -> tuple[Path, list[str]]:
     Raises:
         ModelMissing: there is none.
     """
-    graphs = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.onnx"))
+    # Unlike Path.rglob, os.walk bears folders that can't be read or that vanish meanwhile.
+    found = (Path(root, name) for root, _, names in os.walk(folder) for name in names if name.endswith(".onnx"))
+    graphs = sorted(path.relative_to(folder).as_posix() for path in found)
     if given:
         if not (folder / given).is_file():
             names = f"There are {', '.join(graphs)}." if graphs else "There is none in this folder."

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from types import SimpleNamespace
+from typing import Annotated, cast
 
 import pytest
 import typer
 from cli_runs import Run, document
 from typer.testing import CliRunner
 
-from appliance import __version__
+from appliance import Appliance, __version__, config
 from appliance.build_commit import build_commit
+from appliance.cli import owner_settings
 from appliance.cli.app import VERBS, CommandGroup, build
+from appliance.engine.home_status import _changed_since
+from appliance.near_names import did_you_mean
+from appliance.paths import Home
 
 NAMES = [name for verbs in VERBS.values() for name in verbs]
 INNER = ["sessions new", "models list", "models verify", "models import"]
@@ -29,6 +34,45 @@ def test_config_says_where_each_setting_comes_from(run: Run, home: Path, monkeyp
     assert settings["user"] == {"value": "ana", "origin": "APPLIANCE_USER"}
     assert settings["context.budget"] == {"value": 8000, "origin": "default"}
     assert "search.limit" in run("config").stdout
+
+
+def test_a_near_name_is_offered(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "Did you mean search.limit?" in run("config", "searh.limit").stderr
+    assert "only shows settings" in run("config", "set").stderr
+    monkeypatch.setenv("APPLIANCE_SERCH_LIMIT", "3")
+    assert "Did you mean APPLIANCE_SEARCH_LIMIT? " in run("config").stderr
+    assert did_you_mean("lst", ("list", "last", "make")) == "Did you mean list or last? "
+    assert did_you_mean("photo", ("list", "make")) == ""
+
+
+def test_variables_that_the_owner_does_not_follow_are_said(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owner = cast("Appliance", SimpleNamespace(
+        is_attached=True, is_attached_to_daemon=True, home=Home(home), settings=config.load(Home(home), {})
+    ))  # fmt: skip
+    for name, value in (("PROFILE", "tiny"), ("SEARCH_LIMIT", "3"), ("CHUNK_OVERLAP", "0.15"), ("LLM_API_KEY", "x1")):
+        monkeypatch.setenv(f"APPLIANCE_{name}", value)
+    same = config.environment_variable("chunk.overlap")
+    monkeypatch.setenv(same, str(owner.settings.chunk.overlap))
+    owner_settings.say_ignored(owner)
+    said = capsys.readouterr().err
+    assert "APPLIANCE_PROFILE=tiny (--profile)" in said and "APPLIANCE_SEARCH_LIMIT=3" in said
+    assert same not in said and "APPLIANCE_LLM_API_KEY=…" in said and "have no effect here" in said
+    assert _changed_since(Home(home), owner.settings) == ["llm.api_key", "profile", "search.limit"]
+    for name in ("PROFILE", "SEARCH_LIMIT", "LLM_API_KEY"):
+        monkeypatch.delenv(f"APPLIANCE_{name}")
+    owner_settings.say_ignored(owner)
+    assert capsys.readouterr().err == "" and _changed_since(Home(home), owner.settings) == []
+
+
+@pytest.mark.slow
+def test_a_token_opens_the_only_users_memory(run: Run, home: Path) -> None:
+    run("add", "the boat is blue", "--user", "ana")
+    assert document(run("tokens", "new", "one", "--json"))["user_id"] == "ana"
+    run("add", "the boat is red")
+    refused = run("tokens", "new", "two")
+    assert refused.exit_code == 2 and "the memory is of ana, me" in refused.stderr
 
 
 def test_config_says_what_a_setting_does(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
