@@ -14,8 +14,9 @@ from appliance import timestamps
 from appliance.context import layers, memory_selection, worth
 from appliance.context.answers import without_reasoning_of_answers
 from appliance.context.materials import ContextMaterial, ContextPlan
-from appliance.context.shares import Shares
+from appliance.context.shares import Shares, for_question_about_person
 from appliance.errors import NotFound
+from appliance.languages import recall_questions
 from appliance.languages.courtesies import is_courtesy
 from appliance.requests import (
     ContextRequest,
@@ -33,6 +34,9 @@ from appliance.types import Context, Fact, Hits, Message, Scope, SessionInfo, Su
 
 MAX_TURNS = 200
 """How many of a session's latest turns a context looks at; far more than any budget holds."""
+
+MAX_RECENT_SUMMARIES = 8
+"""How many sessions are summed up for a question that names nothing to look for ("what do you know about me")."""
 
 MAX_PROCEDURES = 2
 """How many procedures a context for a how-to question contains."""
@@ -69,6 +73,7 @@ class ContextSources:
         window: Reads a session's working memory. Without one the session's latest turns stand for it.
         find_summaries: Finds procedures, for a query that asks how to do something. Other summaries come with the hits.
         is_how_to: Whether a query asks how to do something.
+        recent_summaries: Lists the summaries of the last active sessions, one each, no more than a number.
     """
 
     database: Database
@@ -78,6 +83,7 @@ class ContextSources:
     window: Callable[[SessionInfo], Window | None] = lambda session: None
     find_summaries: Callable[[SearchSummariesRequest], Sequence[SummaryHit]] = lambda request: ()
     is_how_to: Callable[[str], bool] = lambda query: False
+    recent_summaries: Callable[[Scope, int], Sequence[Summary]] = lambda scope, limit: ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +134,8 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
     turns = window.turns if window is not None else _latest_turns(db, session)
     effective_query, material, notes = request.query, ContextMaterial(turns=turns, window=window), []
     recall = _recall_options(db, inputs, session)
+    asked = recall_questions.read(request.query)
+    names_nothing = asked is not None and not asked.topic
     if recall.auto_recall:
         turn_texts = [turn.text for turn in turns if turn.text.strip() != request.query.strip()]
         excluded_texts = inputs.excluded_texts
@@ -137,10 +145,13 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
             found, effective_query = sources.search(memory_search, turn_texts)
         # A minimum score of the caller's own holds instead; and of a follow-up the scores are those of half a question.
         scores_tell = recall.min_score is None and effective_query == request.query
-        has_match = bool(found.hits) if recall.min_score else found.supports_context
+        has_match = bool(found.hits) if recall.min_score else found.supports_context and found.found
         hits = [hit for hit in found if normalize_whitespace(hit.text) not in excluded_texts]
         summaries = [hit.summary for hit in found.summaries]
         facts = sources.profile(ProfileRequest(scope.user_id, scope.namespace, agent_id=scope.agent_id))
+        if names_nothing and not _is_narrowed(request):
+            summaries = list(sources.recent_summaries(scope, MAX_RECENT_SUMMARIES))
+            has_match = has_match or bool(facts or summaries)
         ids = [hit.message_id for hit in hits]
         weighed = [*ids, *(quote.message_id for fact in facts if fact.kind == "instruction" for quote in fact.evidence)]
         importances = {messages.message_id(key): one for key, one in importance.get(db, _keys(weighed)).items()}
@@ -168,14 +179,15 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
         material = mask_secrets(material)
     plan = ContextPlan(
         query=request.query,
-        words=lexical.query_words(effective_query),
+        words=lexical.query_words(recall_questions.content(effective_query)),
         budget=inputs.budget,
-        shares=inputs.shares,
+        shares=for_question_about_person(inputs.shares) if asked is not None and asked.about_person else inputs.shares,
         encoding=inputs.counter.name,
         count=inputs.counter.count,
         per_session=inputs.per_session,
         now=timestamps.now(),
         recall_limit=recall.recall_limit,
+        names_nothing=names_nothing,
     )
     return layers.build(plan, material, [*notes, *filter(None, [inputs.counter.note])])
 

@@ -25,6 +25,7 @@ class ContextPlan:
             crowd the others out. Further memories of it can fill what the others leave.
         now: Microseconds since 1970.
         recall_limit: The most memories; None for as many as the budget holds.
+        names_nothing: Whether the query names nothing to look for, so that summaries answer it as well as messages.
         says_no_match: Whether a line says that no memory matches, if there is none.
     """
 
@@ -37,6 +38,7 @@ class ContextPlan:
     per_session: int
     now: int
     recall_limit: int | None = None
+    names_nothing: bool = False
     says_no_match: bool = False
 
     def layer_tokens(self, layer: str) -> int:

@@ -58,6 +58,9 @@ question needs its reply."""
 SUMMARIES_SHARE = 0.1
 """The share of the tokens for summaries of other sessions, which point to messages and repeat them."""
 
+SUMMARIES_SHARE_OF_OVERVIEW = 0.5
+"""The same where the query names nothing to look for, as in "what do you know about me"."""
+
 PROCEDURES_SHARE = 0.3
 """The share of the tokens for procedures, which are selected only for a how-to question and answer it."""
 
@@ -176,7 +179,8 @@ def select_memories(
     procedures = [summary for summary in material.summaries if summary.level == "procedure"]
     _add_summaries(selection, material, procedures, int(max_tokens * PROCEDURES_SHARE))
     others = [summary for summary in material.summaries if summary.level != "procedure"]
-    _add_summaries(selection, material, others, int(max_tokens * SUMMARIES_SHARE))
+    share = SUMMARIES_SHARE_OF_OVERVIEW if plan.names_nothing else SUMMARIES_SHARE
+    _add_summaries(selection, material, others, int(max_tokens * share))
     memory_tokens = selection.tokens_left
     summary_count = len(selection.pieces)
 

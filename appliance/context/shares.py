@@ -34,6 +34,9 @@ PRESETS: Mapping[str, Shares] = MappingProxyType(
 """The shares for each kind of assistant: one relies on earlier cases, another on a learner's progress or on the present
 code. They are judgements; measurements depend little on them, because each layer passes on what it leaves."""
 
+SHARE_OF_ASKED_PROFILE = 0.5
+"""The least share of the profile where the question is what is known about the person."""
+
 _SUM_TOLERANCE = 1e-9
 """Decimal shares may add up to slightly more than 1 in floating point."""
 
@@ -60,3 +63,12 @@ def shares(preset: str, custom: Mapping[str, float]) -> Shares:
     others = {name: share for name, share in PRESETS[preset].items() if name not in custom}
     scale = max(left, 0.0) / sum(others.values()) if others else 0.0
     return {name: custom[name] if name in custom else others[name] * scale for name in SHARING_LAYERS}
+
+
+def for_question_about_person(given: Shares) -> Shares:
+    """The shares with more for the profile, unless it has none. The other layers give it in their proportions."""
+    profile = given["profile"]
+    if not 0 < profile < SHARE_OF_ASKED_PROFILE:
+        return given
+    scale = (1 - SHARE_OF_ASKED_PROFILE) / max(1 - profile, _SUM_TOLERANCE)
+    return {**{layer: share * scale for layer, share in given.items()}, "profile": SHARE_OF_ASKED_PROFILE}

@@ -43,6 +43,7 @@ def sources(
         window=lambda info: working_memory().window(sessions.key(info)),
         find_summaries=summaries.search,
         is_how_to=is_how_to,
+        recent_summaries=summaries.recent,
     )
 
 

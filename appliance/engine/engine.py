@@ -385,8 +385,7 @@ class Engine:
             asking = r.SessionRequest(request.asked_in, user_id=request.user_id)
             current_session = sessions.key(self.sessions.info(asking))
         scope = self._scope(request.user_id, request.namespace, request.agent_id)
-        if request.authors or request.participants or search_query.asks_for_words(request.query):
-            self.people.refresh()
+        search_inputs.refresh(request, self.people.refresh, lambda: self.facts.refresh())
         db = self._database.read()
         resolve = partial(search_inputs.resolve, db, request, self.settings, self._profiles, scope, current_session)
         query = resolve()
@@ -400,7 +399,7 @@ class Engine:
                     self.message(r.MessageRequest(request.why_not))  # raises: there is none
                 return Hits((), request.query, request.mode, ("nothing has been stored yet",), took_ms=0.0)
             hits = self.readers.search(resources, query, page, request.why_not)
-            if not hits.found and query.by_question:  # others may have written what somebody said
+            if not hits.found and query.by_question and not query.lists_all:  # others may have written what was said
                 hits = self.readers.search(resources, resolve(by_asked_author=False), page, request.why_not)
             return replace(hits, query=request.query)
 

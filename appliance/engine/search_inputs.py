@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from appliance import requests as r
-from appliance.retrieval import search_query
+from appliance.retrieval import question_targets, search_query
 from appliance.retrieval.resources import SearchQuery
 from appliance.retrieval.weights import ScoringProfile
 from appliance.settings import Settings
 from appliance.types import Scope
+
+
+def refresh(request: r.SearchRequest, people: Callable[[], object], facts: Callable[[], object]) -> None:
+    """Bring the people and the facts up to date, if a request asks for them."""
+    if request.authors or request.participants or question_targets.may_name_people(request.query):
+        people()
+    if question_targets.asks_about_person(request.query):
+        facts()
 
 
 def resolve(

@@ -34,6 +34,8 @@ from appliance.types import LEVELS, Event, Filters, Level, OnProgress, Scope, Se
 
 ShouldContinue = Callable[[], bool]
 
+MAX_LEVELS_OF_SESSION = 10  # how many summaries of each recent session are looked at
+
 MAX_ATTEMPTS = 3  # of a request to summarise a session that changes meanwhile
 
 
@@ -84,6 +86,14 @@ class SummaryService:
             db, scope, session=session, level=request.level, limit=-1 if request.limit is None else request.limit
         )
         return summaries.to_summaries(db, rows)
+
+    def recent(self, scope: Scope, limit: int) -> Sequence[Summary]:
+        """Return the widest summary of each of the last active sessions that share theirs, at most ``limit``."""
+        db = self._context.database.read()
+        rows = summaries.list_rows(db, scope, limit=limit * MAX_LEVELS_OF_SESSION)
+        visible = summaries.filter_visible(db, [row.id for row in rows], Filters(scope))
+        widest = {row.session_id: row for row in reversed(rows) if row.id in visible and row.level != "procedure"}
+        return summaries.to_summaries(db, list(reversed(widest.values()))[:limit])
 
     def get(self, request: r.SummaryRequest) -> Summary:
         """See ``SummaryRequest``."""

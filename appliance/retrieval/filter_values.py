@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from appliance import timestamps
-from appliance.languages import author_questions
 from appliance.requests import SearchRequest
-from appliance.store import authors, lexical, mentions, people, people_figures, session_listing, tags
+from appliance.store import authors, lexical, mentions, people_figures, session_listing, tags
 from appliance.store.author_selection import missing_author, most_similar, resolve_authors
 from appliance.types import Filters, Scope
 
@@ -43,25 +42,6 @@ def resolve_participants(
             found |= people_figures.unsigned_sessions(db, scope)
         sessions = found if sessions is None else sessions & found
     return tuple(sorted(sessions or ())), tuple(notes)
-
-
-@dataclass(frozen=True, slots=True)
-class AskedAuthors:
-    """The people whose words a question asks for: their ids, their names, and what it asks beside (empty if for all of
-    their words)."""
-
-    ids: tuple[str, ...]
-    names: str
-    topic: str
-
-
-def asked_authors(db: sqlite3.Connection, scope: Scope, question: str) -> AskedAuthors | None:
-    """The people whose words a question asks for; None if it asks for no one's, or for those of someone unknown."""
-    for reading in author_questions.readings(question):
-        if found := people.called(db, scope, reading.name):
-            named = " and ".join(f"{one.name} ({people.public_id(one.key)})" for one in found[:MAX_LISTED_VALUES])
-            return AskedAuthors(tuple(people.public_id(one.key) for one in found), named, reading.topic)
-    return None
 
 
 def all_searched(ambiguous: Iterable[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 
-from appliance.languages import LANGUAGES
+from appliance.languages import LANGUAGES, recall_questions
 from appliance.requests import SearchRequest
 from appliance.store import lexical
 from appliance.store.lexical import stem
@@ -55,6 +55,8 @@ def is_follow_up(question: str) -> bool:
     words = [word.casefold() for word in written]
     if not words or len(words) > MAX_FOLLOW_UP_WORDS or lexical.phrases(question):
         return False
+    if (asked := recall_questions.read(question)) is not None and not asked.topic:
+        return False  # "what do you know about me"
     if _BEGINS.match(question):
         return True
     language = max(LANGUAGES, key=lambda one: sum(word in one.function_words for word in words))

@@ -69,18 +69,23 @@ def reasons(found: RankedSearch, listed: Sequence[Listed]) -> dict[int, dict[str
     """Explain the ranks of messages, by key: what each feature adds to the score of a candidate, its scores and ranks
     in the legs, and the variants of the message that the search may see, whether they are candidates or not.
 
-    One that was not ranked has the score of the last candidate, and never a better one than 0.
+    Where all that pass are listed, nothing else counts. One that was not ranked has the score of the last candidate,
+    and never a better one than 0.
     """
-    db, ranking = found.resources.db, found.ranking
+    db, ranking, lists_all = found.resources.db, found.ranking, found.parsed.query.lists_all
     last = _least(ranking.scores, found.selection.rows)
     may_be_seen = lexical.filter_conditions(found.parsed.query.filters)
     folded = variants.others(db, [one.message for one in listed], *may_be_seen)
+
+    def parts(row: int | None) -> dict[str, float]:
+        if lists_all:
+            return {"listed": 1.0}
+        return {"unranked": min(last, 0.0)} if row is None else contributions(ranking.values, ranking.weights, row)
+
     return {
         key: {
-            "score": {"unranked": min(last, 0.0)}
-            if row is None
-            else contributions(ranking.values, ranking.weights, row),
-            "legs": {} if row is None else found.candidates.legs(row),
+            "score": parts(row),
+            "legs": {} if row is None or lists_all else found.candidates.legs(row),
             "variants": [messages.message_id(other) for other in folded.get(key, ())],
         }
         for key, row in listed

@@ -10,14 +10,13 @@ from typing import get_args
 
 from appliance import machine_profiles, timestamps
 from appliance.errors import NotFound, UsageError
-from appliance.languages import author_questions
 from appliance.near_names import did_you_mean
 from appliance.requests import SearchRequest
-from appliance.retrieval import filter_values
+from appliance.retrieval import filter_values, question_targets
 from appliance.retrieval.resources import Page, SearchQuery
 from appliance.retrieval.weights import LEGS, ScoringProfile
 from appliance.store import attachments, branches, mentions, sessions, subjects, tags
-from appliance.store.author_selection import AuthorSelection, resolve_authors
+from appliance.store.author_selection import AuthorSelection, own_authors, resolve_authors
 from appliance.store.message_parts import has_condition
 from appliance.types import ROLES, Filters, HitOrder, Mode, Scope
 
@@ -67,21 +66,17 @@ def resolve(
         UsageError: A role, author, mode, leg, date or limit is invalid.
         NotFound: The request names a session but no user, and there is no such session.
     """
-    asked, notes = None if request.authors else filter_values.asked_authors(db, scope, request.query), []
-    if asked is not None and by_asked_author:
-        notes.append(f"only messages by {asked.names} were searched, for whose words the question asks")
-    elif asked is not None:
-        notes.append(f"nothing by {asked.names} matches well: the messages of all were searched")
-        asked = None
-    named = request.authors or (() if asked is None else asked.ids)
-    found = resolve_authors(db, scope, named)
+    target = question_targets.find_target(db, scope, request, by_asked_author=by_asked_author)
+    named = request.authors or target.authors
+    found = resolve_authors(db, scope, named) if not target.by_person else own_authors(db, scope)
     filters, filter_notes = resolve_all_filters(
-        db, replace(request, authors=named), scope, current_session, found, documents=asked is None
+        db, replace(request, authors=named), scope, current_session, found, documents=not target.names_authors
     )
-    lists_all = not asked.topic if asked is not None else not request.query.strip() and is_narrowed(request)
+    if target.messages is not None:
+        filters = _only_messages(db, filters, target.messages)
+    lists_all = target.lists_all or (not request.query.strip() and is_narrowed(request))
     return SearchQuery(
-        # Who wrote it is certain then, and only the topic is left to be found.
-        text=request.query if asked is None or not asked.topic else asked.topic,
+        text=target.text,
         filters=filters,
         profile=profile,
         legs=enabled_legs(request.mode, without, profile),
@@ -94,9 +89,9 @@ def resolve(
             *filter_values.missing_values(db, request, scope, found.missing),
             *filter_values.all_searched(found.ambiguous),
             *filter_notes,
-            *notes,
+            *target.notes,
         ),
-        by_question=asked is not None,
+        by_question=target.names_authors,
         folds=not (lists_all or request.sort == "time") if request.variants is None else not request.variants,
         lists_all=lists_all,
     )
@@ -109,11 +104,6 @@ def is_narrowed(request: SearchRequest) -> bool:
         request.tools, request.files, request.entities, request.topics,
     )  # fmt: skip
     return any(lists) or (request.session_id, request.since, request.until) != (None, None, None)
-
-
-def asks_for_words(question: str) -> bool:
-    """Whether a question may ask for what somebody wrote or said."""
-    return next(author_questions.readings(question), None) is not None
 
 
 def resolve_page(request: SearchRequest, default_limit: int) -> Page:
@@ -257,6 +247,14 @@ def _with_mentions(db: sqlite3.Connection, request: SearchRequest, filters: Filt
     if pieces:
         filters = replace(filters, chunks=tuple(sorted(set.intersection(*pieces))))
     return filters, notes
+
+
+def _only_messages(db: sqlite3.Connection, filters: Filters, among: Collection[int]) -> Filters:
+    """The filters narrowed to some messages, and to their chunks."""
+    kept = {*among} if filters.messages is None else {*among} & {*filters.messages}
+    pieces = {*mentions.chunks_of(db, kept)}
+    pieces = pieces if filters.chunks is None else pieces & {*filters.chunks}
+    return replace(filters, messages=tuple(sorted(kept)), chunks=tuple(sorted(pieces)))
 
 
 def _within_sessions(filters: Filters, among: Collection[int]) -> Filters:

@@ -89,6 +89,15 @@ def resolve_authors(
     )
 
 
+def own_authors(db: sqlite3.Connection, scope: Scope) -> AuthorSelection:
+    """Return the authors that are the person whose memory it is. Where no name is known to be the person's, the user
+    messages without an author are."""
+    key = people.me(db, scope)
+    if key is None:
+        return AuthorSelection(unsigned=True)
+    return resolve_authors(db, scope, [people.public_id(key)])
+
+
 def missing_author(db: sqlite3.Connection, scope: Scope, name: str) -> str:
     """Say that no author of a scope has this name, and whether one has a similar name."""
     if people.means_me(name):

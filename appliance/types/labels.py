@@ -36,6 +36,7 @@ FEATURE_LABELS: Mapping[str, str] = {
     "unknown_words": "lacks search words",
     "rerank_floor": "not looked at closely",
     "unranked": "has search words; not ranked",
+    "listed": "passes the filters, as each hit does",
     "time": "sent about the time in the search",
     "period": "sent at the time that is asked for",
     "title": "title of its conversation",

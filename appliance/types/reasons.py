@@ -67,6 +67,8 @@ def reason(why: Mapping[str, Any], author: str | None, near_words: Sequence[str]
             around it speak for it.
     """
     parts: Mapping[str, float] = why.get("score", {})
+    if "listed" in parts:
+        return "It passes the filters, and the query names nothing else to look for."
     if "unranked" in parts:
         return "It has words of the query, and is not among the ranked candidates."
     found_by = _found_by(parts, why.get("legs", {}))

@@ -37,6 +37,7 @@ BY_WORDS = {"own": {"score": 5.0, "rank": 1}}
             BY_WORDS,
             "Found mainly by its words; it repeats the question, and comes behind what may answer it.",
         ),
+        ({"listed": 1.0}, {}, "It passes the filters, and the query names nothing else to look for."),
         ({"unranked": 0.0}, {}, "It has words of the query, and is not among the ranked candidates."),
     ],
 )
@@ -57,7 +58,7 @@ def test_a_message_that_is_no_hit_has_a_sentence_too() -> None:
 
 def test_every_part_of_a_score_and_every_leg_has_a_name_for_a_person() -> None:
     weighed = {name for profile in BUILT_IN.values() for name in {**profile.first_stage, **(profile.weights or {})}}
-    set_apart = {*OFFSETS, UNKNOWN_WORDS, "unranked", "rerank", "text", "beyond"}
+    set_apart = {*OFFSETS, UNKNOWN_WORDS, "listed", "unranked", "rerank", "text", "beyond"}
     assert len(weighed) > 20
     assert weighed | FIRST_STAGE_FEATURES | set(LEGS) | set_apart == set(FEATURE_LABELS)
     assert len(set(FEATURE_LABELS.values())) == len(FEATURE_LABELS)

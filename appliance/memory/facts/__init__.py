@@ -273,6 +273,10 @@ class FactService:
 
         return llm_extractor.extract_page(context.database, complete, name, should_continue, is_own_message)
 
+    def refresh(self) -> None:
+        """Read as many unread messages as an answer may wait for."""
+        self._read_up_to_date()
+
     def _read_up_to_date(self) -> sqlite3.Connection:
         """A connection, after as many unread messages have been read as an answer may wait for, or as a damaged
         page or a read-only home lets be read."""

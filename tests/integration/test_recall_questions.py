@@ -1,0 +1,82 @@
+"""Questions to the memory are answered by what they ask about, not by messages that say "ask" or "know"."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from appliance import Appliance
+
+CHATS = {
+    "own": [("user", None, "How do I reverse a list in Python?"), ("assistant", None, "Call reversed() or slice it.")],
+    "life": [
+        ("user", None, "I live in Lisbon and my sister is called Carla"),
+        ("assistant", None, "Lisbon is a fine city for long walks by the river."),
+    ],
+    "kitchen": [
+        ("user", None, "We decided to repaint the kitchen walls in green before the summer begins"),
+        ("assistant", None, "Two coats of green paint will do for the kitchen walls."),
+        ("user", None, "The painter comes on Monday and brings the brushes and the ladder"),
+        ("assistant", None, "Then clear the kitchen on Sunday evening."),
+        ("user", None, "The green paint costs forty euros for each of the two buckets"),
+    ],
+    "channel": [
+        ("user", "ubotu", "Please ask your question, just ask, and we all know more about it"),
+        ("user", "Tonren", "you know what they say: do not ask to ask about python"),
+        ("user", "ro_", "I don't know anything about me or you, as you know"),
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
+    folder = tmp_path_factory.mktemp("asked")
+    lines = [
+        {"session_id": name, "message_id": f"{name}{n}", "role": role, "author": author, "content": text}
+        for name, said in CHATS.items()
+        for n, (role, author, text) in enumerate(said)
+    ]
+    (folder / "chat.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    with Appliance.open(folder / "home", worker=False) as opened:
+        opened.ingest(folder / "chat.jsonl")
+        yield opened
+
+
+def test_what_a_person_asked_is_looked_for_among_their_own_words(memory: Appliance) -> None:
+    for question in ("what did I ask about python", "was habe ich über Python gefragt"):
+        hits = memory.search(question)
+        assert hits[0].external_id == "own0" and {hit.role for hit in hits} == {"user"}
+        assert all(hit.author is None for hit in hits)
+        assert "only messages by the user were searched, for whose words the question asks" in hits.notes
+    context = memory.context("what did I ask about python", budget=400)
+    assert "reverse a list" in context.text and "ubotu" not in context.text and "ro_" not in context.text
+    assert memory.search("what did I ask about python", authors=["Tonren"])[0].external_id == "channel1"
+    elsewhere = memory.search("did I ever mention Tonren")
+    assert not memory.search("what did I ask", since="2030-01-01"), "it names nothing that others could have said"
+    assert elsewhere[0].author == "Tonren" and "nothing by the user matches well" in elsewhere.notes[0]
+
+
+@pytest.mark.parametrize("question", ["what do you know about me", "who am I?", "¿qué sabes de mí?"])
+def test_a_question_about_the_person_is_answered_by_facts(memory: Appliance, question: str) -> None:
+    hits = memory.search(question)
+    assert [hit.external_id for hit in hits] == ["life0"] and hits.found and hits.likely == 1
+    assert hits[0].why["score"] == {"listed": 1.0}
+    assert "is about the user, whose facts are in these messages" in hits.notes[0]
+    context = memory.context(question, budget=400)
+    profile = next(layer for layer in context.layers if layer.name == "profile")
+    assert any("Lisbon" in item.text for item in profile.items) and context.found
+    assert "ubotu" not in context.text and "Tonren" not in context.text
+
+
+def test_what_was_talked_about_last_is_the_newest_with_summaries(memory: Appliance) -> None:
+    hits = memory.search("what did we talk about last time", count=True)
+    assert hits.total == sum(map(len, CHATS.values())) and "names nothing to look for" in hits.notes[0]
+    session = memory.search("painter")[0].session_id
+    made = memory.summaries.make(session)
+    context = memory.context("what do you know about me", budget=400)
+    assert made and any(one.id in context.text for one in made)
+    memory.sessions.get(session).set_storage_scope("none")
+    context = memory.context("what do you know about me", budget=400)
+    assert not any(one.id in context.text for one in made)
