@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -37,7 +38,7 @@ def search(
         option(
             "--min-score",
             "0..1",
-            "Show hits from this score on. Default: all hits, if the best is a good match; else none.",
+            "Show hits from this score on. Default: those above 0.12, if the best is a good match.",
             min=0,
             max=1,
         ),
@@ -114,6 +115,7 @@ def search(
     from appliance.cli import hit_pages
     from appliance.server.http import responses
     from appliance.types.reasons import stage_text
+    from appliance.types.search import without_unlikely
 
     if everything and limit is not None:
         raise UsageError("--all and --limit exclude each other.", hint="Leave one of them out.")
@@ -155,7 +157,10 @@ def search(
             )
 
         first = find(hit_pages.PAGE_HITS, offset) if everything else find(limit, offset, count=True)
-        pages = hit_pages.following(first, offset, find) if everything else iter([first])
+        # Who asks for a number, a page or an order gets it.
+        folds = not (everything or json or as_csv or offset) and (limit, min_score, sort) == (None, None, "score")
+        shown = replace(first, hits=tuple(without_unlikely(first.hits))) if folds else first
+        pages = hit_pages.following(first, offset, find) if everything else iter([shown])
         if as_csv:
             last = hit_pages.print_csv(pages)
         elif not json:
@@ -172,7 +177,7 @@ def search(
     _say_times(first)
     if similar_user:
         output.say(f"Did you mean --user {similar_user}?")
-    output.say(_summary(first, last, sort))
+    output.say(_summary(first, last, sort, is_folded=len(shown) < len(first)))
 
 
 def _similar_user(memory: Appliance, user: str) -> str | None:
@@ -183,8 +188,10 @@ def _similar_user(memory: Appliance, user: str) -> str | None:
     return None if user in users else next(iter(get_close_matches(user, users, n=1)), None)
 
 
-def _summary(first: Hits, last: Hits, sort: str) -> str:
-    """How many hits were shown, of how many, and how to see the next ones."""
+def _summary(first: Hits, last: Hits, sort: str, *, is_folded: bool) -> str:
+    """How many hits were shown, of how many, and how to see the next ones, or those that were too unlikely to be."""
+    from appliance.types.search import LIKELY_SCORE, UNLIKELY_SCORE
+
     if not first and not first.found and first.total:
         return NO_GOOD_MATCH
     if not first:
@@ -192,15 +199,18 @@ def _summary(first: Hits, last: Hits, sort: str) -> str:
     end = (last or first)[-1].rank  # what was there a page before may be deleted
     shown = end - first[0].rank + 1
     total = f"{first.total:,}" if first.total_is_exact else f"more than {first.total:,}"
-    counted = f"{shown:,} of {total} hits" if last.more or first[0].rank > 1 else output.plural(shown, "hit")
-    if sort == "score" and first.found and first.likely < first.total:
+    counted = (
+        f"{shown:,} of {total} hits" if last.more or first[0].rank > 1 or is_folded else output.plural(shown, "hit")
+    )
+    if sort == "score" and first.found and 0 < first.likely < first.total:
         counted += f" ({first.likely:,} likely, {first.total - first.likely:,} less likely)"
-    is_worth_more = last.more and (sort == "time" or end < first.likely)
-    following = f"; --offset {end} shows the next" if is_worth_more else ""
-    from appliance.types.search import WEAK_SCORE
-
+    if is_folded:
+        following = "; --all lists the unlikely ones too"
+    else:
+        is_worth_more = last.more and (sort == "time" or last[-1].score >= UNLIKELY_SCORE)
+        following = f"; --offset {end} shows the next" if is_worth_more else ""
     best = max(hit.score for hit in first)
-    weak = f"; weak matches only, the best score is {best:.2f}" if best < WEAK_SCORE and first[0].rank == 1 else ""
+    weak = f"; weak matches only, the best score is {best:.2f}" if best < LIKELY_SCORE and first[0].rank == 1 else ""
     return f"{counted} in {first.took_ms:.0f} ms{weak}{following}"
 
 

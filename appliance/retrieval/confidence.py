@@ -29,8 +29,9 @@ from appliance.retrieval.time_ranges import definite, within
 from appliance.store import chunks, lexical, literals, messages
 from appliance.store.index import sparse
 from appliance.store.scripts import fold_digits
+from appliance.types.search import UNLIKELY_SCORE
 
-MIN_CONFIDENCE = 0.12
+MIN_CONFIDENCE = UNLIKELY_SCORE
 """The confidence of the best hit from which on a search has found something. It is low: hits for nothing do less harm
 than an answer that is not shown."""
 

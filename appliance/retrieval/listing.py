@@ -17,7 +17,7 @@ import numpy as np
 
 from appliance.retrieval import archive_search
 from appliance.retrieval.candidates import Candidates
-from appliance.retrieval.confidence import MIN_CONFIDENCE, Confidence
+from appliance.retrieval.confidence import Confidence
 from appliance.retrieval.diversify import DiverseSelection
 from appliance.retrieval.legs import LEXICAL_LEGS
 from appliance.retrieval.placeholders import drop_placeholders
@@ -26,6 +26,7 @@ from appliance.retrieval.resources import Page, ParsedQuery, SearchResources
 from appliance.store import variants
 from appliance.store.word_matches import WordMatch, newest_matches, word_matches
 from appliance.types import HitOrder
+from appliance.types.search import LIKELY_SCORE
 
 MAX_COUNTED = 10_000
 """How far hits are counted: to know that there are more takes 0.1 s, and to count a million would take ten."""
@@ -94,15 +95,15 @@ def count_hits(found: RankedSearch, page: Page) -> tuple[int, bool]:
 
 
 def count_likely(found: RankedSearch, total: int) -> int:
-    """How many of all hits reach the floor of a search by themselves. Those behind the candidates are as likely as the
+    """How many of all hits are likely to be what was asked for. Those behind the candidates are as likely as the
     last one of these; all are what was asked for where all that pass the filters were."""
     if found.parsed.query.lists_all:
         return total
     scores = found.confidence.scores[found.selection.rows]
     if not len(scores):
         return total
-    behind = max(total - len(scores), 0) if scores.min() >= MIN_CONFIDENCE else 0
-    return min(int((scores >= MIN_CONFIDENCE).sum()) + behind, total)
+    behind = max(total - len(scores), 0) if scores.min() >= LIKELY_SCORE else 0
+    return min(int((scores >= LIKELY_SCORE).sum()) + behind, total)
 
 
 def list_hits(found: RankedSearch, page: Page, *, ordered: bool = True) -> Iterator[Listed]:

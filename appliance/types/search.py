@@ -144,8 +144,12 @@ class SummaryHit:
     why: Mapping[str, float]
 
 
-WEAK_SCORE = 0.4
-"""If no hit has a higher score, they may all be about something else."""
+LIKELY_SCORE = 0.5
+"""From this score on a hit is likely to be what was asked for. If no hit has it, all may be about something else."""
+
+UNLIKELY_SCORE = 0.12
+"""Below this score a hit is unlikely: if the best one is, a search has found nothing. Of the cited messages among the
+first ten hits, 1.7 % of LoCoMo's and 3.6 % of BEAM's have less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +166,8 @@ class Hits(Sequence[Hit]):
             message that matches the words and filters.
         total_is_exact: Whether ``total`` is that number. Otherwise there are at least so many, and they were not
             counted, or not to the end.
-        likely: How many of ``total`` are likely enough to be found if they were the best ones; the others share a word
-            or a little of the meaning.
+        likely: How many of ``total`` are likely to be what was asked for (``LIKELY_SCORE``); the others share words or
+            a part of the meaning.
         more: Whether there are hits behind these, which ``offset`` leads to.
         found: Whether the best message is a good match. If it is not, there are no hits, unless a minimum score is
             asked for; ``total`` counts the others nevertheless.
@@ -198,6 +202,12 @@ class Hits(Sequence[Hit]):
     def __getitem__(self, place: slice) -> tuple[Hit, ...]: ...
     def __getitem__(self, place: int | slice) -> Hit | tuple[Hit, ...]:
         return self.hits[place]
+
+
+def without_unlikely(hits: Sequence[Hit]) -> Sequence[Hit]:
+    """The hits up to the last one that is not unlikely, at least the first one."""
+    kept = [place for place, hit in enumerate(hits, 1) if hit.score >= UNLIKELY_SCORE]
+    return hits[: kept[-1] if kept else 1]
 
 
 @dataclass(frozen=True, slots=True)

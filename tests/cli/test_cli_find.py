@@ -34,7 +34,10 @@ def test_search_prints_a_line_a_hit(run: Run, kept: Path) -> None:
 
 def test_search_says_when_all_hits_are_weak(run: Run, kept: Path) -> None:
     assert "; weak matches only, the best score is 0." in run("search", "spaceship", "--min-score", "0").stderr
-    assert "weak" not in run("search", "QX-4471").stderr
+    folded = run("search", "QX-4471")
+    assert "weak" not in folded.stderr and len(folded.stdout.splitlines()) == 1
+    assert "1 of 7 hits (1 likely, 6 less likely) in" in folded.stderr
+    assert folded.stderr.endswith("; --all lists the unlikely ones too\n")
     assert "Did you mean file:main.go?" in run("search", "fil:main.go").stderr
 
 

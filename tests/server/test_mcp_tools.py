@@ -106,6 +106,9 @@ def test_an_index_is_text_that_names_the_next_step(filled: Appliance) -> None:
     async def work(caller: Caller) -> None:
         said = await caller.said("memory_search", query="reservation QX-4471")
         assert re.match(r"m3 \| [01]\.\d\d \| 20", said.splitlines()[1]) and "| Ana | s1 Lisbon | The blue one" in said
+        assert "1 hit, best first" in said and re.search(r"\n\d weaker ones are left out; weak=true", said)
+        whole = await caller.said("memory_search", query="reservation QX-4471", weak=True)
+        assert re.match(r"[3-7] hits, best first", whole) and "left out" not in whole
         nearest = await caller.said("memory_search", query="zebra crossing on Mars", weak=True)
         assert nearest.startswith("Weak matches only: ")
         assert 'memory_get ids ["m3"]' in said

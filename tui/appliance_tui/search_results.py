@@ -126,7 +126,7 @@ class SearchResults:
         return text if hit.message_id == message_id else f"left {text}"
 
     def _number_text(self, hit: Hit) -> str:
-        if self.likely is None or self.likely >= self.total:
+        if not self.likely or self.likely >= self.total:  # where none is likely, none is less so
             return f"hit {self.position + 1:,} of {self.total:,}"
         if self.is_likely(hit):
             return f"hit {self.position + 1:,} of {self.likely:,} likely"
@@ -163,8 +163,7 @@ class SearchResults:
         """ "558 hits, 2 likely; the first 10 are listed"; "more than 10,000 hits" where not all were counted."""
         if not self.hits:
             return "No matches" if self.found or not self.total else "No good match"
-        is_divided = self.likely is not None and self.likely < self.total
-        likely = f", {self.likely:,} likely" if is_divided else ""
+        likely = f", {self.likely:,} likely" if self.likely and self.likely < self.total else ""
         if not self.more:
             return f"{len(self):,} hit{'' if len(self) == 1 else 's'}{likely}"
         at_least = "" if self.total_is_exact else "more than "

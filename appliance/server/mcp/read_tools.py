@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -14,6 +15,7 @@ from appliance.errors import NotFound, UsageError
 from appliance.server import hints
 from appliance.server.mcp import pagination, rendering, results, schemas
 from appliance.server.mcp.pagination import NAME_CHARACTERS, TITLE_CHARACTERS, shorten
+from appliance.types.search import without_unlikely
 
 if TYPE_CHECKING:
     from appliance.server.mcp.access import McpAccess
@@ -97,7 +99,9 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> results.Sea
         include_archived=arguments.include_archived,
         min_score=0 if arguments.weak else None,
     )
-    readable = access.readable_hits(hits, session)
+    listed = hits if arguments.weak or start else replace(hits, hits=tuple(without_unlikely(hits.hits)))
+    is_ended = len(listed) < len(hits)
+    readable = access.readable_hits(listed, session)
     lines = [hit_line(hit) for hit in readable]
     count = pagination.count_fitting(lines, rendering.render_message_line)
     is_cut = count < len(lines)
@@ -106,9 +110,9 @@ def search(access: McpAccess, arguments: schemas.SearchArguments) -> results.Sea
         query=shorten(arguments.query),
         hits=lines[:count],
         found=hits.found,
-        weaker=0 if hits.hits else hits.total,
+        weaker=hits.total if not hits.hits else hits.total - len(listed) if is_ended else 0,
         notes=short_notes([*hints.filter_notes(arguments.query), *hits.notes]),
-        next=pagination.encode_cursor(digest, next_start) if is_cut or hits.more else "",
+        next=pagination.encode_cursor(digest, next_start) if is_cut or (hits.more and not is_ended) else "",
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from appliance.context import render
 from appliance.server.mcp import results
-from appliance.types.search import WEAK_SCORE
+from appliance.types.search import LIKELY_SCORE
 
 LEAST_SCORE = 0.01
 """The least score that two digits show as it is."""
@@ -121,7 +121,7 @@ def render_search(result: results.SearchResult) -> str:
         if result.weaker:
             hint = f"No good match. Try other words, or weak=true for the nearest of {result.weaker} messages."
         return _join([found + hint, *notes])
-    is_weak = max(hit.score for hit in result.hits) < WEAK_SCORE
+    is_weak = max(hit.score for hit in result.hits) < LIKELY_SCORE
     weak = "Weak matches only: they may be about something else. " if is_weak else ""
     return _join(
         [
@@ -129,6 +129,7 @@ def render_search(result: results.SearchResult) -> str:
             " (id | score, 1 is certain | when | who | session | what matched):",
             *map(render_message_line, result.hits),
             *notes,
+            f"{result.weaker:,} weaker ones are left out; weak=true lists them." if result.weaker else "",
             _more_text(result.next),
             f'Next: memory_get ids ["{result.hits[0].id}"] for the full text, memory_timeline around'
             f' "{result.hits[0].id}" for what was said before and after.',

@@ -37,7 +37,7 @@ class SessionLine(ToolResult, frozen=True):
 
 
 class SearchResult(ToolResult, frozen=True):
-    """Hits, best first. ``found`` is false if nothing matches well; ``weak`` then gives the ``weaker`` messages.
+    """Hits, best first. ``found`` is false if nothing matches well; ``weak`` gives the ``weaker`` messages.
     ``next`` is the cursor for further ones."""
 
     query: str
