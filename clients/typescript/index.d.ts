@@ -1025,7 +1025,8 @@ export type ReplaceInBlockBody = {
 };
 
 /**
- * An invalid place in a request ("body.limit"), and why it is invalid.
+ * An invalid place in a request ("body.limit"), and what is wrong with it: a predicate ("must be at least 1"), or a
+ * sentence of its own.
  */
 export type RequestFault = {
   message: string;

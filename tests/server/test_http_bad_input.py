@@ -101,8 +101,27 @@ def test_what_is_no_message_is_stored_nowhere(memory: Appliance, client: TestCli
 
 def test_an_invalid_request_is_told_in_a_sentence(client: TestClient) -> None:
     blank = client.post("/v1/messages", json={"text": " \n"}).json()
-    assert blank["detail"] == "body.text: The text is empty."
-    assert blank["errors"] == [{"where": "body.text", "message": "The text is empty"}]
+    assert blank["detail"] == "body.text must not be empty."
+    assert blank["errors"] == [{"where": "body.text", "message": "must not be empty"}]
+    for call, sentence in (
+        (("POST", "/v1/search", {}), "body.query is missing."),
+        (("POST", "/v1/search", {"query": 5}), "body.query must be text, not 5."),
+        (("POST", "/v1/search", {"query": "x", "limit": -1}), "body.limit must be at least 1, not -1."),
+        (("POST", "/v1/search", {"query": "x", "min_score": 3}), "body.min_score must be at most 1, not 3."),
+        (("POST", "/v1/search", {"query": "x", "limt": 3}), "body.limt is not known; the nearest field is limit."),
+        (("POST", "/v1/search", {"query": "x", "roles": "user"}), "body.roles must be a list."),
+        (
+            ("POST", "/v1/search", {"query": "x", "mode": "f"}),
+            "body.mode must be one of 'hybrid', 'dense' or 'lexical'.",
+        ),
+        (("POST", "/v1/search", [1]), "body must be an object."),
+        (("POST", "/v1/facts", {"kind": "x"}), "body.text is missing."),
+        (("PUT", "/v1/people/me", {"x": 1}), "body.person is missing."),
+        (("GET", "/v1/sessions?limit=many", None), "query.limit must be a whole number."),
+        (("GET", "/v1/on-this-day?day=5", None), "query.day must be a day, such as 2026-03-05."),
+    ):
+        method, path, body = call
+        assert client.request(method, path, json=body).json()["detail"] == sentence
     nothing = client.post("/v1/forget", json={}).json()
     assert nothing["detail"] == "body: Nothing is selected to forget; give ids, a source, a query or everything."
 

@@ -242,6 +242,8 @@ def test_lines_that_are_no_messages_do_not_end_it() -> None:
     found = [json.loads(line) for line in stdout.splitlines()]
     assert len(next(one for one in found if one.get("id") == 2)["result"]["tools"]) == len(TOOLS)
     assert "error" in next(one for one in found if one.get("id") == 7)
+    refused = [one["error"]["message"] for one in found if one.get("id") is None]
+    assert refused.count("The message is not JSON.") == 2 and len(refused) == 4, "a client would wait for an answer"
 
 
 @pytest.mark.slow

@@ -65,7 +65,7 @@ def _check_whole_number(value: object) -> object:
 
 def _check_not_blank(text: str) -> str:
     if re.search(NON_BLANK_PATTERN, text) is None:
-        raise ValueError("The text is empty")
+        raise ValueError("must not be empty")
     return text
 
 
@@ -74,7 +74,9 @@ def _check_date(text: str) -> str:
         timestamps.parse_bound(text, end=True)
         timestamps.parse_as_of(text)
     except (UsageError, OverflowError) as error:
-        raise ValueError("Not a date or time, such as 2026-02-06, 2026-02-06T10:30:00+01:00 or last week") from error
+        raise ValueError(
+            "must be a date or a time, such as 2026-02-06, 2026-02-06T10:30:00+01:00 or last week"
+        ) from error
     return text
 
 
@@ -88,7 +90,7 @@ def _parse_timestamp(value: object) -> datetime | None:
             return parsed
     except (ValueError, OverflowError):
         pass
-    raise ValueError("Not an ISO 8601 date and time, such as 2026-02-06T10:30:00+01:00")
+    raise ValueError("must be an ISO 8601 date and time, such as 2026-02-06T10:30:00+01:00")
 
 
 DateText = Annotated[str, AfterValidator(_check_date), WithJsonSchema({"anyOf": _DATE_SCHEMAS})]

@@ -34,6 +34,8 @@ from appliance.errors import (
 )
 from appliance.server import hints
 from appliance.server.access.grants import OWNER, Grant
+from appliance.server.http import request_faults
+from appliance.server.http.request_faults import RequestFault
 from appliance.types import IngestReport
 
 MEDIA_TYPE = "application/problem+json"
@@ -42,9 +44,6 @@ REQUEST_ID_KEY = "appliance.request_id"
 
 PACKAGE_FOLDER = str(Path(__file__).parents[1])
 """Tells this package's own lines in a traceback."""
-
-MAX_REPORTED_FAULTS = 20
-"""Invalid fields of a body that are listed one by one."""
 
 log = logging.getLogger("appliance.server")
 
@@ -113,14 +112,6 @@ STATUSES: Mapping[type[ApplianceError], HTTPStatus] = {
 _ERRORS_BY_STATUS: Mapping[int, type[ApplianceError]] = {
     status: kind for kind, status in STATUSES.items() if kind is not ConfigError and status != 422
 }
-
-
-@dataclass(frozen=True, slots=True)
-class RequestFault:
-    """An invalid place in a request ("body.limit"), and why it is invalid."""
-
-    where: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,10 +256,7 @@ def _matching_routes(request: Request, path: str) -> list[Route]:
 
 async def _on_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    faults = tuple(
-        RequestFault(".".join(map(str, item["loc"])), str(item["msg"]).removeprefix("Value error, "))
-        for item in error.errors()[:MAX_REPORTED_FAULTS]
-    )
-    first = faults[0]
-    usage_error = UsageError(f"{first.where}: {first.message}.", hint="/openapi.json describes every request.")
+    field = getattr(request.scope.get("route"), "body_field", None)
+    faults = request_faults.describe(error.errors(), None if field is None else field.field_info.annotation)
+    usage_error = UsageError(faults[0].sentence, hint="/openapi.json describes every request.")
     return problem_response(replace(to_problem(usage_error, *_request_id_and_grant(request)), errors=faults))

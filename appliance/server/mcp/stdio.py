@@ -23,6 +23,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from appliance.server.mcp import json_rpc
 from appliance.server.mcp.memory_lease import MemoryLease
 from appliance.server.mcp.protocol import build_server
 
@@ -59,8 +60,11 @@ async def _serve(memory_lease: MemoryLease, grant: Grant) -> None:
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(_cancel_on_signal, group.cancel_scope)
-            async with stdio_server(stdin=cast("anyio.AsyncFile[str]", _stdin_lines())) as (incoming, outgoing):
+            refusals = _Refusals()
+            lines = _understood_lines(_stdin_lines(), refusals)
+            async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (incoming, outgoing):
                 pending = _PendingRequests()
+                refusals.answer_on(outgoing)
                 options = mcp_server.create_initialization_options()
                 await mcp_server.run(_InputStream(incoming, pending), _OutputStream(outgoing, pending), options)
             group.cancel_scope.cancel()
@@ -121,6 +125,31 @@ def _read_stdin(stdin_fd: int, loop: asyncio.AbstractEventLoop, send: MemoryObje
             loop.call_soon_threadsafe(send.close)
         except RuntimeError:
             return  # it has ended
+
+
+class _Refusals:
+    """Answers messages that can't be understood, as soon as there is a stream for answers."""
+
+    def __init__(self) -> None:
+        self._outgoing: Any = None
+        self._is_ready = anyio.Event()
+
+    def answer_on(self, outgoing: Any) -> None:
+        self._outgoing = outgoing
+        self._is_ready.set()
+
+    async def send(self, refusal: JSONRPCError) -> None:
+        await self._is_ready.wait()
+        await self._outgoing.send(SessionMessage(refusal))
+
+
+async def _understood_lines(lines: AsyncIterator[str], refusals: _Refusals) -> AsyncIterator[str]:
+    """The lines that are messages of the protocol. The others are refused; empty ones are left out."""
+    async for line in lines:
+        if (refusal := json_rpc.refusal(line) if line.strip() else None) is not None:
+            await refusals.send(refusal)
+        elif line.strip():
+            yield line
 
 
 # --- answers under way at the end -----------------------------------------------------------------------------

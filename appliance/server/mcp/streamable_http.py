@@ -17,14 +17,15 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_REQUEST
+from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
 
 from appliance import timestamps
 from appliance.server.access.grants import Grant
+from appliance.server.mcp import json_rpc
 from appliance.server.mcp.protocol import McpRequestContext, build_server
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from appliance.server.access.grants import Service
 
@@ -53,14 +54,16 @@ def build_application(service: Service) -> McpApplication:
     manager = StreamableHTTPSessionManager(
         mcp_server, json_response=True, max_request_body_size=service.settings.body, max_sessions=MAX_SESSIONS
     )
-    return McpApplication(_GrantMiddleware(manager), manager.run)
+    return McpApplication(_GrantMiddleware(manager, service.settings.body), manager.run)
 
 
 class _GrantMiddleware:
-    """Refuses requests without a grant, and ties every session to the grant that began it."""
+    """Refuses requests without a grant and messages that can't be understood, and ties every session to the grant that
+    began it."""
 
-    def __init__(self, manager: StreamableHTTPSessionManager) -> None:
+    def __init__(self, manager: StreamableHTTPSessionManager, max_body: int) -> None:
         self._manager = manager
+        self._max_body = max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -69,6 +72,11 @@ class _GrantMiddleware:
         if not isinstance(grant, Grant):
             await _send_unauthorized(send)
             return
+        if scope["method"] == "POST":
+            body, receive = await _read_body(receive, self._max_body)
+            if body is not None and (refusal := json_rpc.refusal(body)) is not None:
+                await _send_error(send, 400, refusal)
+                return
         # The SDK compares a session's owner by this client id.
         token = AccessToken(token="", client_id=_grant_digest(grant), scopes=[])
         await self._manager.handle_request({**scope, "user": AuthenticatedUser(token)}, receive, send)
@@ -98,10 +106,35 @@ def _conversation_name(context: McpRequestContext) -> str:
     return "mcp-" + hashlib.sha256(msgspec.json.encode(name_parts)).hexdigest()[:12]
 
 
+async def _read_body(receive: Receive, maximum: int) -> tuple[bytes | None, Receive]:
+    """The body of a request, and what gives its messages once more. None in place of a body that is larger than the
+    maximum, of which no more is read, or that its sender broke off."""
+    received: list[Message] = []
+    size, is_whole = 0, False
+    while not is_whole and size <= maximum:
+        received.append(message := await receive())
+        if message["type"] != "http.request":
+            break
+        size += len(message.get("body", b""))
+        is_whole = not message.get("more_body", False)
+    messages = iter(received)
+
+    async def receive_again() -> Message:
+        return next(messages, None) or await receive()
+
+    is_read = is_whole and size <= maximum
+    return (b"".join(message.get("body", b"") for message in received) if is_read else None), receive_again
+
+
 async def _send_unauthorized(send: Send) -> None:
-    body = msgspec.json.encode(
-        {"jsonrpc": "2.0", "id": None, "error": {"code": INVALID_REQUEST, "message": "The request has no grant."}}
+    error = JSONRPCError(
+        jsonrpc="2.0", id=None, error=ErrorData(code=INVALID_REQUEST, message="The request has no grant.")
     )
+    await _send_error(send, 401, error, (b"www-authenticate", b"Bearer"))
+
+
+async def _send_error(send: Send, status: int, error: JSONRPCError, *headers: tuple[bytes, bytes]) -> None:
+    body = error.model_dump_json(by_alias=True, exclude_unset=True).encode()
     head = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": 401, "headers": [*head, (b"www-authenticate", b"Bearer")]})
+    await send({"type": "http.response.start", "status": status, "headers": [*head, *headers]})
     await send({"type": "http.response.body", "body": body})

@@ -43,7 +43,7 @@ MAX_FILE_NAME_BYTES = 250
 
 def _check_format(name: str) -> str:
     if name not in formats():
-        raise ValueError("Unknown format; 'appliance docs formats' lists them")
+        raise ValueError("is no format that is known; 'appliance docs formats' lists them")
     return name
 
 
