@@ -246,8 +246,10 @@ def time_of(shown: Hit | Message) -> str:
 
 
 def format_span(since: str | None, until: str | None) -> str:
-    """Two timestamps as "A to B", or one if they are equal or one is unknown."""
-    return " to ".join(format_timestamp(t) for t in dict.fromkeys((since, until)) if t) or "no time"
+    """Two timestamps as "A to B", on one day "A to 14:30"; one alone if they show the same or the other is unknown."""
+    first, *others = dict.fromkeys(format_timestamp(moment) for moment in (since, until) if moment) or ["no time"]
+    day, _, _ = first.partition(" ")
+    return " to ".join([first, *(last.removeprefix(f"{day} ") for last in others)])
 
 
 @contextmanager

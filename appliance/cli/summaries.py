@@ -84,13 +84,13 @@ def list_summaries(
                 s.session_id,
                 s.level,
                 f"{s.messages:,}",
-                output.format_timestamp(s.until),
+                output.format_span(s.since, s.until),
                 *([s.made_by] if by else []),
                 _shorten(s.text),
             )
             for s in found
         ]
-        heads = ("id", "session", "level", "messages", "until", *(["by"] if by else []), "text")
+        heads = ("id", "session", "level", "messages", "time", *(["by"] if by else []), "text")
         output.print_table(heads, rows, right=("messages",))
     output.say(f"{output.plural(len(found), 'summary')}. Read one with 'appliance summaries show ID'.")
     _say_due(due)
