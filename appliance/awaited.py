@@ -62,7 +62,7 @@ class Asynchronous(Generic[Client]):
         return f"{type(self).__name__}({self.blocking!r})"
 
 
-class _Derived:
+class _DerivedMethod:
     """A method that is made from one of the client, with its signature and documentation."""
 
     def __init__(self, method: Any) -> None:
@@ -97,7 +97,7 @@ class _Derived:
         return method
 
 
-class Awaited(_Derived, Generic[P, R]):
+class Awaited(_DerivedMethod, Generic[P, R]):
     """A method of the client, awaited. Functions among its arguments are called in the event loop."""
 
     @overload
@@ -125,10 +125,10 @@ class AwaitedStatic(Awaited[P, R]):
     """The same for a static method, which needs no open memory."""
 
     def __init__(self, method: Callable[P, R]) -> None:
-        _Derived.__init__(self, method)
+        _DerivedMethod.__init__(self, method)
 
 
-class AwaitedHandle(_Derived, Generic[P, S]):
+class AwaitedHandle(_DerivedMethod, Generic[P, S]):
     """The same for a method that returns an object with methods of its own, which is returned as ``kind``."""
 
     @overload
@@ -153,7 +153,7 @@ class AwaitedHandle(_Derived, Generic[P, S]):
         return self._documented(method)
 
 
-class Streamed(_Derived, Generic[P, T]):
+class Streamed(_DerivedMethod, Generic[P, T]):
     """A method of the client that returns a stream: it is read by ``async for``. Ending the loop ends the work."""
 
     def __init__(self, method: Verb[P, Stream[T]]) -> None:

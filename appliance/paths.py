@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from appliance.errors import DiskFull, HomeError
+from appliance.errors import DiskFull, HomeError, UsageError
 
 APP_NAME = "appliance"
 HOME_VARIABLE = "APPLIANCE_HOME"
@@ -88,9 +88,29 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 """One path or several."""
 
 
+def display_path(path: str | os.PathLike[str]) -> str:
+    """A path as text to store and print: bytes that are not UTF-8 become U+FFFD."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def check_path(path: str | os.PathLike[str]) -> None:
+    """
+    Raises:
+        UsageError: The path is empty. It must not mean the present folder: an unset variable of a shell is empty, too.
+    """
+    if not os.fspath(path):
+        raise UsageError("The path is empty.", hint="Name a file or a folder; '.' is the present folder.")
+
+
 def as_paths(paths: Paths) -> list[Path]:
-    """Return one path or several as a list; "~" stands for the user's folder."""
+    """Return one path or several as a list; "~" stands for the user's folder.
+
+    Raises:
+        UsageError: A path is empty.
+    """
     path_list = [paths] if isinstance(paths, str | os.PathLike) else paths
+    for path in path_list:
+        check_path(path)
     return [Path(path).expanduser() for path in path_list]
 
 
@@ -127,12 +147,19 @@ def require_home(home: Home) -> Home:
     """
     if not home.database.is_file():
         raise HomeError(
-            "There is no memory in this folder." if home.root.is_dir() else "There is no such folder.",
+            _absence(home.root),
             where=str(home.root),
             hint="Start a memory with 'appliance ingest PATH' or 'appliance add TEXT', "
             f"or name another folder with --home or {HOME_VARIABLE}.",
         )
     return create_home(home)
+
+
+def _absence(folder: Path) -> str:
+    """What is there in place of a memory."""
+    if folder.is_dir():
+        return "There is no memory in this folder."
+    return "This is a file, and a memory is a folder." if folder.exists() else "There is no such folder."
 
 
 def is_read_only(home: Home) -> bool:

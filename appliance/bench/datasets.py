@@ -119,6 +119,10 @@ def read_benchmark(path: Path, split: str, left_out: SkippedCounts) -> tuple[str
         return "BEIR", beir.conversations(path, split, left_out)
     if not path.is_file():
         raise NotFound("No such file or folder.", where=str(path))
+    with _open_file(path) as file:
+        first_character = _first_character(file)
+    if first_character not in (b"", b"[", b"{"):
+        raise InputError("The file is not JSON.", where=str(path), hint=f"The known formats are {KNOWN_FORMATS}.")
     first = next(elements(path), None)
     if first is None:
         raise InputError("The file is empty.", where=str(path), hint=f"The known formats are {KNOWN_FORMATS}.")
@@ -155,9 +159,13 @@ def elements(path: Path) -> Iterator[DatasetElement]:
 def _is_truncated(path: Path) -> bool:
     """Whether a list begins but does not end. A file that is cut off between two objects shows no other sign."""
     with _open_file(path) as file:
-        begins = file.read(PROBE_BYTES).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+        begins = _first_character(file)
         file.seek(max(0, path.stat().st_size - PROBE_BYTES))
         return begins == b"[" and not file.read(PROBE_BYTES).rstrip().endswith(b"]")
+
+
+def _first_character(file: BinaryIO) -> bytes:
+    return file.read(PROBE_BYTES).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
 
 
 def _open_file(path: Path) -> BinaryIO:

@@ -259,6 +259,7 @@ def build(only: str | None = None) -> typer.Typer:
         callback=_root,
         invoke_without_command=True,
         add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )

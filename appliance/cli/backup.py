@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from appliance.cli import options, output
-from appliance.cli.options import argument, flag, option
+from appliance.cli.options import flag, option, path_argument
 from appliance.cli.verb_group import VerbGroup, near_command
 from appliance.errors import ApplianceError, NotFound, StoreError, UsageError
 from appliance.paths import BACKUP_PASSPHRASE_VARIABLE, find_home
@@ -67,7 +67,7 @@ def backup(context: typer.Context, home: options.Home = None, json: options.Json
 
 @verbs.command("make")
 def make(
-    target: Annotated[str, argument("FOLDER|FILE", "A folder, or a file named with a suffix.")],
+    target: Annotated[str, path_argument("FOLDER|FILE", "A folder, or a file named with a suffix.")],
     keep: Annotated[
         str | None, option("--keep", "7d4w12m", "Then keep the last backup of so many days, weeks, months, years.")
     ] = None,
@@ -122,7 +122,7 @@ def make(
 
 @verbs.command("list")
 def list_backups(
-    source: Annotated[str, argument("FOLDER|FILE", "Where the backups are.")],
+    source: Annotated[str, path_argument("FOLDER|FILE", "Where the backups are.")],
     passphrase_file: PassphraseFile = None,
     identity: Identity = None,
     home: options.Home = None,
@@ -155,7 +155,7 @@ def _row(one: BackupInfo) -> tuple[str, ...]:
 
 @verbs.command("verify")
 def verify(
-    source: Annotated[str, argument("FOLDER|FILE", "Where the backups are.")],
+    source: Annotated[str, path_argument("FOLDER|FILE", "Where the backups are.")],
     read_data: Annotated[bool, flag("--read-data", "Also read everything, and compare it with its digests.")] = False,
     passphrase_file: PassphraseFile = None,
     identity: Identity = None,
@@ -200,7 +200,7 @@ def verify(
 
 
 def restore(
-    source: Annotated[str, argument("FOLDER|FILE", "Where the backup is.")],
+    source: Annotated[str, path_argument("FOLDER|FILE", "Where the backup is.")],
     id: Annotated[
         str | None, option("--id", "ID", "Which backup; its beginning is enough. Default: the latest.")
     ] = None,

@@ -12,7 +12,7 @@ import typer
 
 from appliance import __version__
 from appliance.cli import options, output
-from appliance.cli.options import argument, flag, option
+from appliance.cli.options import flag, option, path_argument
 from appliance.cli.sending import confirm_sending
 from appliance.errors import UsageError
 
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from appliance_models import Embedder
 
 verbs = typer.Typer()
+
+LEGEND = (
+    "evidence is the complete search, bm25 words alone, dense meaning alone. recall@10: the share of questions whose"
+    " message is among the first ten hits; mrr: 1 if it is always the first."
+)
+"""Said below the figures of one's own messages."""
 
 Questions = Annotated[int | None, option("--questions", "N", "Ask N questions, the same each time.", min=1)]
 Profiles = Annotated[
@@ -45,7 +51,7 @@ def bench(context: typer.Context, home: options.Home = None, json: options.Json 
 
 @verbs.command("recall")
 def recall(
-    file: Annotated[Path, argument("FILE", "LoCoMo, LongMemEval or BEAM JSON, or a BEIR folder.")],
+    file: Annotated[str, path_argument("FILE", "LoCoMo, LongMemEval or BEAM JSON, or a BEIR folder.")],
     questions: Questions = None,
     profile: Profiles = None,
     k: Annotated[
@@ -73,15 +79,15 @@ def recall(
     from appliance.bench.systems import is_custom
     from appliance.paths import find_home
 
-    file = file.expanduser()
+    path = Path(file).expanduser()
     home_paths = find_home(home)
     systems = _systems(profile, home_paths)
     depths = tuple(sorted(set(k))) if k else ir_metrics.RECALL_DEPTHS
     started = time.perf_counter()
     left_out: datasets.SkippedCounts = Counter()
-    name, conversations = datasets.read_benchmark(file, split, left_out)
+    name, conversations = datasets.read_benchmark(path, split, left_out)
     if questions is not None:
-        conversations = datasets.filter_questions(conversations, datasets.sample_questions(file, split, questions))
+        conversations = datasets.filter_questions(conversations, datasets.sample_questions(path, split, questions))
     model = _embedder(home_paths)
     with output.step_progress() as on_step:
         outcome = benchmark.run(
@@ -94,7 +100,7 @@ def recall(
         )
     shape: dict[str, Any] = {
         "version": __version__,
-        "file": output.display_path(file),
+        "file": output.display_path(path),
         "format": name,
         "model": {"name": model.name, "identity": model.identity},
         "conversations": outcome.conversations,
@@ -192,6 +198,8 @@ def mine(
         f"{output.plural(shape['questions'], 'question')} about {output.plural(shape['messages'], 'message')},"
         f" with {shape['model']}, in {shape['seconds']:.0f} s"
     )
+    if not json:
+        output.say(LEGEND)
     if history_run.gone:
         output.say(
             f"{output.plural(history_run.gone, 'question')} of the previous run replaced: the messages are gone."

@@ -28,7 +28,7 @@ def completion(
     from appliance.cli.reference import shells
 
     if shell not in shells.SCRIPTS:
-        raise UsageError(f"There is no completion for {shell!r}.", hint=f"Use {', '.join(shells.SCRIPTS)}.")
+        raise UsageError(f"There is no completion for {shell!r}.", hint=f"Use one of {', '.join(shells.SCRIPTS)}.")
     script = shells.completion_script(shell)
     if json:
         output.print_json({"shell": shell, "script": script})

@@ -91,6 +91,9 @@ def forget(
         with options.open_existing(home, "forget") as memory:
             _print_receipts(memory.erasure.receipts(), json)
         return
+    _check_conditions(
+        {"--source": source, "--query": query, "--title": title, "--author": author, "--author-name": author_name}
+    )
     from appliance.server.http import erasure_answers
 
     with options.open_existing(home, "forget") as memory:
@@ -124,6 +127,17 @@ def forget(
         _print_receipt(receipt, preview)
     if receipt.proof.traces or receipt.proof.awaits_server:
         raise typer.Exit(1)
+
+
+def _check_conditions(given: Mapping[str, str | None]) -> None:
+    """
+    Raises:
+        UsageError: A condition is empty. To leave it out would erase more than was meant: an unset variable of a shell
+            is empty.
+    """
+    for name, value in given.items():
+        if value is not None and not value.strip():
+            raise UsageError(f"{name} is empty; nothing was erased.", hint=f"Give it a value, or leave {name} out.")
 
 
 def _say_waiting(waits_for: str) -> None:

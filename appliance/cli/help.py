@@ -44,7 +44,7 @@ def find_command(verbs: Sequence[str]) -> Any:
     from appliance.cli.app import build, is_verb
 
     command: Any = typer.main.get_command(build(verbs[0] if verbs and is_verb(verbs[0]) else None))
-    context = command.context_class(command, info_name="appliance")
+    context = command.context_class(command, info_name="appliance", **command.context_settings)
     for name in verbs:
         if not hasattr(command, "resolve_command"):
             raise UsageError(f"'{context.command_path}' has no commands.", hint=f"See '{context.command_path} --help'.")

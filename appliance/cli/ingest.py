@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from appliance.cli import import_report, options, output
-from appliance.cli.options import argument, flag, option
+from appliance.cli.options import argument, flag, option, path_argument
 from appliance.errors import UsageError
 
 if TYPE_CHECKING:
@@ -32,19 +31,20 @@ PARTIAL_EXIT_CODE = 1
 
 
 def ingest(
-    paths: Annotated[list[Path] | None, argument("[PATH]…", "Files, folders and zips.")] = None,
+    paths: Annotated[list[str] | None, path_argument("[PATH]…", "Files, folders and zips.")] = None,
     format: Annotated[str | None, option("--format", "F", "Format of the files. Default: detected.")] = None,
     user: options.TargetUser = None,
     dry_run: Annotated[bool, flag("--dry-run", "Show what would be imported; change nothing.")] = False,
     again: Annotated[bool, flag("--again", "Also import messages that were forgotten or deleted.")] = False,
     policy: Annotated[
-        str | None, option("--policy", "keep|mask|drop", "Secrets: drop never stores them. Default: the settings'.")
+        str | None,
+        option("--policy", "keep|mask|drop", "Secrets: drop never stores them. Default: the setting secrets.policy."),
     ] = None,
     keep: Annotated[
         bool | None,
         typer.Option(
             "--keep-attachments/--no-keep-attachments",
-            help="Copy attached files into the memory, or not. Default: the settings'.",
+            help="Copy attached files into the memory, or not. Default: the setting attachments.keep.",
             show_default=False,
         ),
     ] = None,
@@ -74,6 +74,12 @@ def ingest(
     Importing the same export again, or a later one, adds only new messages. Parts that can't be read are reported and
     skipped; the exit code is then 1.
 
+    The formats are native, chatgpt, claude, whatsapp, chat_apps, open_webui, librechat, sharegpt, openai_jsonl,
+    google_chat, teams, claude_code, codex, gemini_cli, agents, gemini, aistudio, grok, deepseek, lmstudio, slack,
+    telegram, discord, meta, markdown, imessage, signal, sms, kakaotalk, line, skype, hangouts, google_voice,
+    mattermost, matrix, rocketchat, snapchat, chat_table, irc, contacts and mail. 'appliance docs formats'
+    says what each one reads.
+
     \b
     Examples:
       appliance ingest ~/Downloads/chatgpt-export.zip
@@ -96,7 +102,7 @@ def ingest(
     if resume and not report.files and not json:
         output.say("No import was broken off.")
         return
-    not_there = {str(path) for path in paths if not os.path.lexists(path)}
+    not_there = {path for path in paths if not os.path.lexists(os.path.expanduser(path))}
     missing = [file.path for file in report.files if file.path in not_there]
     is_nothing_there = len(missing) == len(report.files)
     if json:
@@ -144,7 +150,7 @@ def _say_incomplete(report: IngestReport, missing: list[str], dry_run: bool) -> 
     )
 
 
-def _check_resuming(resume: bool | None, paths: list[Path], given: Mapping[str, Any]) -> None:
+def _check_resuming(resume: bool | None, paths: list[str], given: Mapping[str, Any]) -> None:
     if resume is None and not paths:
         raise UsageError("No path is given.", hint="Name a file, a folder or a zip; --resume goes on with an import.")
     has_options = given["again"] or any(value is not None for name, value in given.items() if name != "again")
@@ -168,7 +174,7 @@ def _give_up(home: str | None, json: bool) -> None:
 
 
 def _ingest(
-    paths: list[Path], given: Mapping[str, Any], dry_run: bool, wait: bool, resume: bool, home: str | None
+    paths: list[str], given: Mapping[str, Any], dry_run: bool, wait: bool, resume: bool, home: str | None
 ) -> tuple[IngestReport, Mapping[str, int] | None]:
     """The report, and how much the memory has after it; None after a dry run."""
     from appliance.paths import find_home

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -326,7 +326,10 @@ def reindex(
     model: Annotated[
         str | None,
         option(
-            "--model", "NAME", "Change to this embedding model. The old vectors serve until it is done, and are kept."
+            "--model",
+            "NAME",
+            "Change to this embedding model. The old vectors serve until it is done, and are kept.",
+            callback=options.refuse_empty,
         ),
     ] = None,
     vectors: Annotated[bool, flag("--vectors", "Compute all vectors again with the same model.")] = False,
@@ -365,17 +368,13 @@ def reindex(
       appliance reindex --rollback --generation 1
       appliance reindex --model jina:jina-embeddings-v3
     """  # fmt: skip
-    ways = {
-        "--model": model is not None, "--vectors": vectors, "--tokens": tokens, "--pending": pending,
-        "--rollback": rollback, "--drop-old": drop_old,
-    }  # fmt: skip
-    if sum(ways.values()) > 1:
-        given = " and ".join(name for name, is_given in ways.items() if is_given)
-        raise UsageError(f"{given} exclude each other.", hint="Give one of them at a time.")
-    if generation is not None and not (rollback or drop_old):
-        raise UsageError(
-            "--generation needs --rollback or --drop-old.", hint="'appliance status' lists the generations."
-        )
+    _check_reindex_options(
+        {
+            "--model": model is not None, "--vectors": vectors, "--tokens": tokens, "--pending": pending,
+            "--rollback": rollback, "--drop-old": drop_old,
+        },
+        generation,
+    )  # fmt: skip
     from appliance import config
 
     started = time.perf_counter()
@@ -402,14 +401,15 @@ def reindex(
         model, configured = model and settings.full_name(model), settings.full_name()
     seconds = time.perf_counter() - started
     used, waiting = current_status["model"], current_status["counts"]["pending"]
-    left = [one for one in current_status["generations"] if one["state"] == "kept"]
-    gone = [one for one in before if one["id"] not in {other["id"] for other in current_status["generations"]}]
+    kept = [one for one in current_status["generations"] if one["state"] == "kept"]
+    present = {one["id"] for one in current_status["generations"]}
+    dropped = [one for one in before if one["id"] not in present]
     if json:
         shape = {"chunks": 0 if drop_old else done, "pending": waiting, "model": used, "seconds": seconds}
-        output.print_json({**shape, "kept": left, "dropped": gone})
+        output.print_json({**shape, "kept": kept, "dropped": dropped})
         return
     if drop_old:
-        _print_dropped(gone)
+        _print_dropped(dropped)
     elif rollback:
         output.print_line(
             f"Generation {used['generation']} ({used['name']}) serves again; {output.plural(done, 'chunk')} added in"
@@ -420,16 +420,35 @@ def reindex(
             f"{output.plural(done, 'chunk')} indexed with {used['name']} in {seconds:.1f} s, {waiting:,} pending"
         )
     if model is not None or rollback:
-        which = " --generation N" if len(left) > 1 else ""
-        for one in left:
-            output.say(f"Generation {one['id']} ({_describe_generation(one)}) is kept.")
-        if left:
-            output.say(f"'appliance reindex --rollback{which}' goes back to it, '--drop-old{which}' removes it.")
+        _say_kept(kept)
     if model is not None and model != configured:
         output.say(
             f"note: The settings still name {configured}. 'appliance models use {model}' makes {model} the configured"
             " model."
         )
+
+
+def _check_reindex_options(given: Mapping[str, bool], generation: int | None) -> None:
+    """
+    Raises:
+        UsageError: More than one of the options that exclude each other is given, or --generation without its own.
+    """
+    if sum(given.values()) > 1:
+        names = " and ".join(name for name, is_given in given.items() if is_given)
+        raise UsageError(f"{names} exclude each other.", hint="Give one of them at a time.")
+    if generation is not None and not (given["--rollback"] or given["--drop-old"]):
+        raise UsageError(
+            "--generation needs --rollback or --drop-old.", hint="'appliance status' lists the generations."
+        )
+
+
+def _say_kept(kept: Sequence[dict[str, Any]]) -> None:
+    """Name the generations that were kept, and how to go back to one."""
+    which = " --generation N" if len(kept) > 1 else ""
+    for one in kept:
+        output.say(f"Generation {one['id']} ({_describe_generation(one)}) is kept.")
+    if kept:
+        output.say(f"'appliance reindex --rollback{which}' goes back to it, '--drop-old{which}' removes it.")
 
 
 def _print_dropped(dropped: Sequence[dict[str, Any]]) -> None:

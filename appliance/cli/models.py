@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from appliance.cli import model_reports, options, output
-from appliance.cli.options import argument, option
+from appliance.cli.options import argument, option, path_argument
 from appliance.errors import ModelUnavailable, NotFound, UsageError
 from appliance.paths import Home, create_home, find_home
 
@@ -121,7 +121,7 @@ def verify(
 
 @verbs.command("import")
 def import_model(
-    folder: Annotated[Path, argument("DIR", "A model folder with an ONNX graph, a cache with one, or a pack.")],
+    folder: Annotated[str, path_argument("DIR", "A model folder with an ONNX graph, a cache with one, or a pack.")],
     name: Annotated[
         str | None, option("--name", "NAME", "Name of the model. Default: the pack's or the folder's.")
     ] = None,
@@ -160,16 +160,16 @@ def import_model(
     """  # fmt: skip
     from appliance_models import ImportOptions, ModelCorrupt, ModelError, ModelMissing, import_pack
 
-    folder = folder.expanduser()
-    if not folder.is_dir():
-        raise NotFound("No such folder.", where=output.display_path(folder))
+    source = Path(folder).expanduser()
+    if not source.is_dir():
+        raise NotFound("There is no such folder.", where=output.display_path(source))
     if name is not None and (not name or name.startswith(".") or _RESERVED_CHARACTERS & set(name)):
         reserved = " ".join(sorted(_RESERVED_CHARACTERS))
         raise UsageError(f"Invalid model name {name!r}.", hint=f"Use a plain folder name, without any of {reserved}")
     found = create_home(find_home(home))
     chosen = ImportOptions(graph, pooling, query_prefix, passage_prefix, max_tokens)
     try:
-        report = import_pack(folder, found.models, name, chosen)
+        report = import_pack(source, found.models, name, chosen)
     except (ModelMissing, ModelCorrupt) as error:
         raise _refusal(error) from error
     except ModelError as error:
@@ -237,6 +237,8 @@ def use(
     from appliance import config
     from appliance.settings import JINA_PREFIX
 
+    if not name.strip():
+        raise UsageError("The name of the model is empty.", hint="'appliance models' shows what is installed.")
     found = find_home(home)
     before = config.load(found)
     is_api = name.startswith(JINA_PREFIX)

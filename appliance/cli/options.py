@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
@@ -21,12 +22,31 @@ if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.types import SessionInfo
 
+MAX_LISTED_USERS = 8
+
 SESSION_ID = re.compile(r"s[1-9]\d*")
 
 
 def argument(metavar: str, help: str) -> Any:
     """An argument; its help does not show the default."""
     return typer.Argument(metavar=metavar, help=help, show_default=False)
+
+
+def named_path(text: str) -> str:
+    """A path as it was typed; a ``Path`` could not tell an empty one from the present folder.
+
+    Raises:
+        UsageError: It is empty.
+    """
+    from appliance.paths import check_path
+
+    check_path(text)
+    return text
+
+
+def path_argument(metavar: str, help: str) -> Any:
+    """An argument that is a path, or several; its type is ``str``."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False, parser=named_path)
 
 
 def option(names: str, metavar: str, help: str, **more: Any) -> Any:
@@ -39,10 +59,12 @@ def flag(names: str, help: str) -> Any:
     return typer.Option(*names.split(), help=help, show_default=False)
 
 
-def _check_home(value: str | None) -> str | None:
-    # An unset shell variable must not quietly mean another memory.
-    if value == "":
-        raise UsageError("--home is empty.", hint="Name a folder, or leave --home out.")
+def refuse_empty(parameter: typer.CallbackParam, value: str | None) -> str | None:
+    """The callback of an option whose value may not be empty: an unset variable of a shell must not quietly mean
+    another memory, another user or another model."""
+    if value is not None and not value.strip():
+        name = parameter.opts[0] if parameter.param_type_name == "option" else (parameter.metavar or parameter.name)
+        raise UsageError(f"{name} is empty.", hint=f"Give it a value, or leave {name} out.")
     return value
 
 
@@ -64,21 +86,25 @@ Home = Annotated[
     str | None,
     option(
         "--home", "DIR", "Folder of the memory. Default: APPLIANCE_HOME, else the platform's data folder.",
-        callback=_check_home,
+        callback=refuse_empty,
     ),
 ]  # fmt: skip
 MachineProfile = Annotated[
     str | None,
     option(
         "--profile", "tiny|laptop|workstation",
-        "Settings for a machine. Default: the settings', else by memory and processors.",
+        "Settings for a small or a large machine. Default: the setting 'profile', else by memory and processors.",
         callback=_choose_machine_profile,
     ),
 ]  # fmt: skip
 """For verbs whose process owns a memory for long. A daemon that runs keeps its own."""
 Json = Annotated[bool, flag("--json", "Print one JSON document.")]
-User = Annotated[str | None, option("--user", "U", "Whose memory to use. Default: the configured user's.")]
-TargetUser = Annotated[str | None, option("--user", "U", "Whose memory to add to. Default: the configured user's.")]
+User = Annotated[
+    str | None, option("--user", "U", "Whose memory to use. Default: the configured user's.", callback=refuse_empty)
+]
+TargetUser = Annotated[
+    str | None, option("--user", "U", "Whose memory to add to. Default: the configured user's.", callback=refuse_empty)
+]
 Namespace = Annotated[str, option("--namespace", "N", "Use this namespace of the user.")]
 Reveal = Annotated[bool, flag("--reveal", "Show secrets as they are: keys, tokens, card numbers, passwords.")]
 Profile = Annotated[
@@ -210,6 +236,27 @@ def _opened(home: str | None, verb: str, *, create: bool, worker: bool) -> Appli
 def author_notes(memory: Appliance, names: Sequence[str] | None, user: str | None, namespace: str) -> tuple[str, ...]:
     """What there is to say about names of authors with which nothing was found."""
     return memory.statistics(authors=names, user_id=user, namespace=namespace).notes if names else ()
+
+
+def other_users(memory: Appliance, user: str | None) -> str | None:
+    """Whose memory may be meant in place of a user's for whom nothing is stored; None if there is something, or no
+    other user. Only the owner of a memory learns it.
+
+    Args:
+        user: None for the configured one.
+    """
+    from appliance.near_names import near_names
+
+    users = memory.overview.filter_choices().users
+    name = memory.settings.user if user is None else user
+    if not users or name in users:
+        return None
+    if similar := near_names(name, users):
+        return f"Did you mean --user {similar[0]}?"
+    more = f" and {len(users) - MAX_LISTED_USERS} more" if len(users) > MAX_LISTED_USERS else ""
+    names = ", ".join(islice(users, MAX_LISTED_USERS))
+    nothing = f"Nothing is stored for user '{name}'. " if user is None else ""
+    return f"{nothing}--user names another: {names}{more}."
 
 
 def own_session(memory: Appliance, reference: str, user: str | None) -> SessionInfo | None:

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
+from appliance.paths import display_path as display_path
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -152,11 +154,6 @@ def clean(text: str) -> str:
 def one_line(text: str) -> str:
     """The text on one line: every run of white space becomes one space."""
     return clean(" ".join(text.split()))
-
-
-def display_path(value: str | os.PathLike[str]) -> str:
-    """A path as printable text: bytes that are not UTF-8 become U+FFFD."""
-    return os.fsencode(value).decode("utf-8", "replace")
 
 
 def print_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> None:

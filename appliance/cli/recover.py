@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from appliance.cli import options, output
-from appliance.cli.options import argument
+from appliance.cli.options import path_argument
 from appliance.paths import find_home
 
 MAX_PRINTED_LOSSES = 20
@@ -17,7 +17,7 @@ MAX_PRINTED_LOSSES = 20
 
 
 def recover(
-    source: Annotated[str, argument("SRC", "The damaged memory's folder, or its file recall.db.")],
+    source: Annotated[str, path_argument("SRC", "The damaged memory's folder, or its file recall.db.")],
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:

@@ -13,7 +13,6 @@ from appliance.errors import UsageError
 from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters, filter_notes
 
 if TYPE_CHECKING:
-    from appliance.client import Appliance
     from appliance.types import HitOrder, Hits, Mode
 
 NOTHING_FOUND = "No matches. Try other words or fewer filters."
@@ -170,22 +169,14 @@ def search(
         else:
             last = first
             output.print_json(responses.search_shape(first))
-        similar_user = None if first or filters.user is None else _similar_user(memory, filters.user)
+        other_users = None if first else options.other_users(memory, filters.user)
     if first.why_not is not None and not (json or as_csv):
         output.print_line(f"{stage_text(first.why_not)}. {first.why_not.words}")
     output.say_notes([*filter_notes(query), *first.notes])
     _say_times(first)
-    if similar_user:
-        output.say(f"Did you mean --user {similar_user}?")
+    if other_users:
+        output.say(other_users)
     output.say(_summary(first, last, sort, is_folded=len(shown) < len(first)))
-
-
-def _similar_user(memory: Appliance, user: str) -> str | None:
-    """The user whose name is spelled most like one that nothing is stored for. Only the owner of a memory learns it."""
-    from difflib import get_close_matches
-
-    users = memory.overview.filter_choices().users
-    return None if user in users else next(iter(get_close_matches(user, users, n=1)), None)
 
 
 def _summary(first: Hits, last: Hits, sort: str, *, is_folded: bool) -> str:

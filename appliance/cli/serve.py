@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from appliance.cli import options, output
-from appliance.cli.options import argument, flag, option
+from appliance.cli.options import flag, option, path_argument
 
 if TYPE_CHECKING:
     from appliance.transports.daemon import DaemonAddress
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 def serve(
     paths: Annotated[
-        list[Path] | None, argument("[PATH]…", "Folders to watch besides the inbox and the configured ones.")
+        list[str] | None, path_argument("[PATH]…", "Folders to watch besides the inbox and the configured ones.")
     ] = None,
     host: Annotated[str | None, option("--host", "ADDRESS", "Address to listen on. Default: 127.0.0.1.")] = None,
     port: Annotated[

@@ -102,11 +102,14 @@ def list_sessions(
         found = list_found(hidden=everything)
         left_out = len(list_found()) - len(found) if not everything and limit is None and after is None else 0
         listed_user = memory.settings.user if user is None else user
+        other_users = None if found else options.other_users(memory, listed_user)
     if json:
         output.print_json({"sessions": list(found), "next": found.next})
         return
     if not found:
         output.say(f"No conversations match for user '{listed_user}'.")
+        if other_users:
+            output.say(other_users)
         _say_left_out(left_out)
         return
     rows = [

@@ -12,7 +12,7 @@ import typer
 
 from appliance import export_files
 from appliance.cli import options, output
-from appliance.cli.options import argument, flag, option
+from appliance.cli.options import argument, flag, option, path_argument
 from appliance.errors import DiskFull, UsageError
 
 _ID = re.compile(r"[sm]\d+")
@@ -78,7 +78,7 @@ def show(
 
 
 def export(
-    file: Annotated[str, argument("FILE|-", "The file to write; - is stdout.")],
+    file: Annotated[str, path_argument("FILE|-", "The file to write; - is stdout.")],
     ids: Annotated[
         list[str] | None, argument("[ID]…", "Only these conversations (s12) and messages (m345). Default: everything.")
     ] = None,
@@ -90,7 +90,10 @@ def export(
             "jsonl can be ingested again; markdown and html are for reading. Default: by the suffix, else jsonl.",
         ),
     ] = None,
-    user: Annotated[str | None, option("--user", "U", "Export only this user's messages. Default: all users.")] = None,
+    user: Annotated[
+        str | None,
+        option("--user", "U", "Export only this user's messages. Default: all users.", callback=options.refuse_empty),
+    ] = None,
     mask_secrets: Annotated[
         bool, flag("--mask-secrets", "Hide keys, tokens, card numbers and passwords, as for an assistant.")
     ] = False,
@@ -121,7 +124,7 @@ def export(
     if format is None:
         format = export_files.format_of(file)
     if format not in export_files.FORMATS:
-        raise UsageError(f"There is no format {format!r}.", hint=f"Use {', '.join(export_files.FORMATS)}.")
+        raise UsageError(f"There is no format {format!r}.", hint=f"Use one of {', '.join(export_files.FORMATS)}.")
     if file == "-" and json:
         raise UsageError(
             "--json can't be used with -: both print to stdout.",

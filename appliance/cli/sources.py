@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from appliance.cli import options, output
-from appliance.cli.options import argument, flag
+from appliance.cli.options import flag, path_argument
 from appliance.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _what_to_do(one: FileProblem) -> str:
 
 @verbs.command("dismiss")
 def dismiss(
-    paths: Annotated[list[str] | None, argument("[PATH]…", "Files, or folders in which they lie.")] = None,
+    paths: Annotated[list[str] | None, path_argument("[PATH]…", "Files, or folders in which they lie.")] = None,
     gone: Annotated[bool, flag("--gone", "All that are not there any more.")] = False,
     home: options.Home = None,
     json: options.Json = False,

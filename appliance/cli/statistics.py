@@ -204,7 +204,7 @@ def timeline(
     Examples:
       appliance timeline --person ben
       appliance timeline --author ana --since 2025-01-01 -k 5
-      appliance timeline --file main.go --source claude-code
+      appliance timeline --file main.go --source claude_code
       appliance timeline --json
     """
     with options.open_to_read(home, "timeline", reveal) as memory:

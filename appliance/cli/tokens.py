@@ -40,7 +40,13 @@ def tokens(context: typer.Context, home: options.Home = None, json: options.Json
 def new(
     name: _Name,
     user: Annotated[
-        str | None, option("--user", "U", "The user whose memory it opens. Default: the only one there is.")
+        str | None,
+        option(
+            "--user",
+            "U",
+            "The user whose memory it opens. Default: the only one there is.",
+            callback=options.refuse_empty,
+        ),
     ] = None,
     namespace: Annotated[str, option("--namespace", "N", "The namespace that it opens.")] = "",
     read_only: Annotated[bool, flag("--read-only", "Allow reading only.")] = False,

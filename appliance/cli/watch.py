@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from appliance.cli import import_report, ingest, options, output
-from appliance.cli.options import argument, flag
+from appliance.cli.options import flag, path_argument
 from appliance.cli.verb_group import near_command
 from appliance.errors import DaemonGone, NotFound, UsageError
 
@@ -37,7 +37,7 @@ _LIST = "list"
 def watch(
     paths: Annotated[
         list[str] | None,
-        argument(
+        path_argument(
             "[PATH]…", "Folders to watch besides the inbox and the configured ones; or list, or add|remove and PATHs."
         ),
     ] = None,

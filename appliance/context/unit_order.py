@@ -160,14 +160,14 @@ def _is_indented(unit: ContentUnit) -> bool:
 def _line_of(units: Sequence[ContentUnit], i: int) -> list[int]:
     """The sentences of the line with a sentence."""
     first, last = i, i
-    while first and i - first < MAX_FRAME_UNITS and _goes_on(units[first - 1]):
+    while first and i - first < MAX_FRAME_UNITS and _continues(units[first - 1]):
         first -= 1
-    while last + 1 < len(units) and last - i < MAX_FRAME_UNITS and _goes_on(units[last]):
+    while last + 1 < len(units) and last - i < MAX_FRAME_UNITS and _continues(units[last]):
         last += 1
     return list(range(first, last + 1))
 
 
-def _goes_on(unit: ContentUnit) -> bool:
+def _continues(unit: ContentUnit) -> bool:
     """Whether the line of a sentence goes on behind it."""
     return unit.kind == "prose" and "\n" not in unit.text
 

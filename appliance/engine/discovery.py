@@ -12,7 +12,7 @@ from appliance import config
 from appliance.ingest.discovery.counting import HistoryTally, count
 from appliance.ingest.discovery.places import Machine, Platform
 from appliance.ingest.discovery.search import FoundPlace, Search
-from appliance.paths import Home
+from appliance.paths import Home, display_path
 from appliance.requests import DiscoverRequest
 from appliance.types import Discovery, FoundHistory, OnProgress, Progress
 
@@ -38,7 +38,7 @@ def discover(
     tallies: dict[int, HistoryTally] = {}
     # The small ones first: most are then counted exactly, whatever the others take.
     for done, index in enumerate(sorted(range(len(places)), key=lambda index: places[index].bytes)):
-        on_progress(Progress("discovering", done, len(places) - done, _shown(places[index].path)))
+        on_progress(Progress("discovering", done, len(places) - done, display_path(places[index].path)))
         if not places[index].problem:
             tallies[index] = count(places[index], me or None, deadline, yield_to_queries)
     watched = _watched_folders(home)
@@ -51,7 +51,7 @@ def _found(
     place: FoundPlace, tally: HistoryTally | None, watched: Sequence[Path], downloads: Sequence[Path]
 ) -> FoundHistory | None:
     """What is said of a place; None if there are no conversations in it."""
-    shown, problem, hint = _shown(place.path), place.problem, place.hint
+    shown, problem, hint = display_path(place.path), place.problem, place.hint
     if tally is not None and tally.is_complete and not tally.conversations:
         if not tally.problem:
             return None
@@ -71,7 +71,7 @@ def _found(
         estimated=tally is not None and not tally.is_complete,
         problem=problem,
         hint=hint,
-        watch_path=_shown(next((folder for folder in downloads if folder in place.path.parents), place.path)),
+        watch_path=display_path(next((folder for folder in downloads if folder in place.path.parents), place.path)),
     )
 
 
@@ -79,7 +79,3 @@ def _watched_folders(home: Home) -> list[Path]:
     """The watched folders and files, as the settings name them now."""
     named = (Path(folder).expanduser() for folder in config.load(home).watch.folders)
     return [Path(os.path.abspath(folder)) for folder in (home.inbox, *named)]
-
-
-def _shown(path: Path) -> str:
-    return os.fsencode(path).decode("utf-8", "replace")

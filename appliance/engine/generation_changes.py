@@ -54,7 +54,7 @@ IndexingContextOf = Callable[[DerivedStores, "Embedder"], IndexingContext]
 
 
 @dataclass(frozen=True, slots=True)
-class _Filled:
+class _FillResult:
     """How many chunks a generation got, whether it lacks no more, and since when it does not."""
 
     chunks: int
@@ -189,7 +189,7 @@ class GenerationChanges:
                 return 0
             model = self._models.for_generation(generation)
 
-            def note_complete(stores: DerivedStores, filled: _Filled) -> None:
+            def note_complete(stores: DerivedStores, filled: _FillResult) -> None:
                 with self._database.write() as tx:
                     generation_states.note_complete(tx, generation.id, filled.at)
                 stores.close()
@@ -246,7 +246,7 @@ class GenerationChanges:
         self,
         generation: Generation,
         model: Embedder,
-        finish: Callable[[DerivedStores, _Filled], None],
+        finish: Callable[[DerivedStores, _FillResult], None],
         progress: OnEmbedded,
     ) -> int:
         """Fill a generation in turns with others that need the rebuild lock, then ``finish`` with its open stores.
@@ -266,7 +266,7 @@ class GenerationChanges:
                     raise
                 stores.close()
 
-    def _fill(self, stores: DerivedStores, model: Embedder, done: int, progress: OnEmbedded) -> _Filled:
+    def _fill(self, stores: DerivedStores, model: Embedder, done: int, progress: OnEmbedded) -> _FillResult:
         """Chunk and index what a generation lacks, until it is complete or somebody waits for the rebuild lock;
         ``done`` chunks were indexed before."""
         number, unoptimized = stores.generation.id, 0
@@ -283,13 +283,13 @@ class GenerationChanges:
                     unoptimized = 0
                 progress(done, chunks.count_pending(self._database.read(), number))
                 if self._rebuild_lock.is_awaited:
-                    return _Filled(done, is_complete=False, at=at)
+                    return _FillResult(done, is_complete=False, at=at)
             if lacking <= SWITCH_CHUNKS:
                 break
         stores.index.optimize()
         stores.make_private()
         archiver.rebuild_index(self._database, stores)
-        return _Filled(done, is_complete=True, at=at)
+        return _FillResult(done, is_complete=True, at=at)
 
     def _chunk_all(self, generation: int, model: Embedder) -> None:
         chunker = self._serving.chunker(model)

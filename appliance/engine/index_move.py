@@ -294,7 +294,7 @@ class IndexMoveService:
         service = self._index_service
         with service.no_build(), service.preserve_vectors(), service.exclusive(), self._serving.closed():
             if request.new:
-                server_collections.become_another_home(self._database)
+                server_collections.assign_new_home_id(self._database)
             elif found is not None:
                 server_collections.claim(self._database, nodes, found)
         self._index_service.drain()

@@ -18,7 +18,7 @@ import appliance_models
 from appliance.engine.embedding_api import is_api_model, is_remote, open_api_model
 from appliance.engine.passage_vectors import embed_passages, passage_format, token_dimension
 from appliance.errors import EmbeddingApiError, ModelUnavailable, OutOfMemory
-from appliance.ingest.indexer import EmbeddedPassages, EmbedPassages, reads_of
+from appliance.ingest.indexer import EmbeddedPassages, EmbedPassages, embedding_inputs
 from appliance.paths import Home
 from appliance.retrieval.resources import RerankerSettings
 from appliance.runtime.address_space import MEMORY_HINT, require_memory
@@ -328,8 +328,8 @@ class RecentMessages:
         """The vectors of chunks, by their keys."""
         keys = {one.digest: (model, one.digest.hex()) for one in pending}
         vectors = {digest: cached for digest, key in keys.items() if (cached := self._vectors.get(key)) is not None}
-        for read in reads_of(pending, vectors.keys()):
-            for digest, vector in zip(read.digests, embed([read.passage]).vectors, strict=True):
+        for one in embedding_inputs(pending, vectors.keys()):
+            for digest, vector in zip(one.digests, embed([one.passage]).vectors, strict=True):
                 if digest in keys:
                     vectors[digest] = vector
                     self._vectors.put(keys[digest], vector)

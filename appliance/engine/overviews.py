@@ -140,7 +140,7 @@ class Overviews(OverviewService):
             "", user_id=request.user_id, namespace=request.namespace, sources=request.sources, authors=request.authors,
             tags=request.tags,
         )  # fmt: skip
-        return statistics.said_on(self._database.read(), self._filters(search), _day(request.day), request.limit)
+        return statistics.session_days(self._database.read(), self._filters(search), _day(request.day), request.limit)
 
     def start_page(self, request: r.StartPageRequest) -> StartPage:
         """See ``StartPageRequest``."""

@@ -21,7 +21,7 @@ import msgspec
 from appliance.errors import InputError
 from appliance.formats import detect
 from appliance.ingest import attached_files, page_frames
-from appliance.ingest.page_frames import Ended, Failed, Page, ReadingPlan, Ready
+from appliance.ingest.page_frames import EndFrame, FailureFrame, FormatFrame, Page, ReadingPlan
 from appliance.ingest.pages import Prepare, pages, without_secrets
 from appliance.ingest.side_files import SideFiles
 from appliance.memory import importance
@@ -38,21 +38,21 @@ def run(plan: ReadingPlan, out: BinaryIO) -> None:
     side_files = SideFiles()
     document = page_frames.find_document(plan, side_files)
     if document is None:
-        page_frames.write(out, Failed("can't be read: it is gone", plan.name))
+        page_frames.write(out, FailureFrame("can't be read: it is gone", plan.name))
         return
     try:
         format, parser = detect(document, plan.format)
-        page_frames.write(out, Ready(format))
+        page_frames.write(out, FormatFrame(format))
         known = {(path, size): digest for path, size, digest in plan.digests}
         records = attached_files.with_files(parser.parse(document), document, lambda: known)
         for page in pages(records, prepare=preparation(plan.drop_secrets)):
             page_frames.write(out, Page(page))
     except InputError as error:
-        page_frames.write(out, Failed(str(error.args[0]), error.where, error.hint))
+        page_frames.write(out, FailureFrame(str(error.args[0]), error.where, error.hint))
     except Exception as error:
-        page_frames.write(out, Failed(f"{type(error).__name__}: {error}", detail=traceback.format_exc()))
+        page_frames.write(out, FailureFrame(f"{type(error).__name__}: {error}", detail=traceback.format_exc()))
     else:
-        page_frames.write(out, Ended(side_files.found))
+        page_frames.write(out, EndFrame(side_files.found))
 
 
 def preparation(drop_secrets: bool) -> Prepare:

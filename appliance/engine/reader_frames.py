@@ -65,7 +65,7 @@ class CallResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ReadyFrame:
     """The reader has opened the database, and waits for searches. ``version`` is that of its program, which may have
     been updated since the owner started."""
 
@@ -73,7 +73,7 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class HitsFrame:
     """The hits of a search, and the seconds that its stages took."""
 
     hits: Hits

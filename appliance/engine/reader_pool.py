@@ -19,7 +19,7 @@ from typing import BinaryIO, cast
 
 from appliance import __version__
 from appliance.engine import reader_frames
-from appliance.engine.reader_frames import Call, CallResult, Found, Ready, SearchTask
+from appliance.engine.reader_frames import Call, CallResult, HitsFrame, ReadyFrame, SearchTask
 from appliance.errors import ApplianceError
 from appliance.retrieval import pipeline
 from appliance.retrieval.resources import Page, SearchQuery, SearchResources
@@ -79,9 +79,9 @@ class ReaderProcess:
     def is_ready(self) -> bool:
         """Wait until it has opened the database; returns whether it could, and is of this version of the program."""
         frame = reader_frames.read(self._answers)
-        return isinstance(frame, Ready) and frame.version == __version__
+        return isinstance(frame, ReadyFrame) and frame.version == __version__
 
-    def search(self, resources: SearchResources, search_query: SearchQuery, page: Page) -> Found | None:
+    def search(self, resources: SearchResources, search_query: SearchQuery, page: Page) -> HitsFrame | None:
         """Carry out a search; None if it can't be carried out here."""
         self.used_at = time.monotonic()
         self.has_failed = True  # until it has answered: whatever interrupts this leaves a part of an answer behind
@@ -90,7 +90,7 @@ class ReaderProcess:
             reader_frames.write(self._tasks, _task(resources, search_query, page))
             found = self._answer_calls(resources)
             self.has_failed = found is None
-        return found if isinstance(found, Found) else None
+        return found if isinstance(found, HitsFrame) else None
 
     def _answer_calls(self, resources: SearchResources) -> object | None:
         """Answer what the reader asks for, until it has carried out the search."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import appliance_models
 from appliance import __version__
 from appliance.engine import reader_frames
-from appliance.engine.reader_frames import Call, CallName, CallResult, Found, NotFound, Ready, SearchTask
+from appliance.engine.reader_frames import Call, CallName, CallResult, HitsFrame, NotFound, ReadyFrame, SearchTask
 from appliance.retrieval import pipeline
 from appliance.retrieval.resources import EmbeddedQuery, SearchResources
 from appliance.runtime.metrics import Stage
@@ -45,7 +45,7 @@ class Owner:
         assert task is None or isinstance(task, SearchTask)
         return task
 
-    def answer(self, frame: Ready | Found | NotFound) -> None:
+    def answer(self, frame: ReadyFrame | HitsFrame | NotFound) -> None:
         reader_frames.write(self._answers, frame)
 
     def search(self, queries: Sequence[LegQuery], filters: Filters | None, limit: int) -> list[list[ScoredPoint]]:
@@ -105,7 +105,7 @@ class OwnersArchive:
         return cast(TermStatistics, self._call("archive_statistics", leg, list(terms), scope))
 
 
-def carry_out(task: SearchTask, db: sqlite3.Connection, owner: Owner) -> Found:
+def carry_out(task: SearchTask, db: sqlite3.Connection, owner: Owner) -> HitsFrame:
     """Carry out a search."""
     stages: list[tuple[Stage, float]] = []
 
@@ -129,17 +129,17 @@ def carry_out(task: SearchTask, db: sqlite3.Connection, owner: Owner) -> Found:
         model=task.model,
         notes=task.notes,
     )
-    return Found(pipeline.search(resources, task.query, task.page), stages)
+    return HitsFrame(pipeline.search(resources, task.query, task.page), stages)
 
 
 def run(database: Path, owner: Owner) -> None:
     """Carry out searches until the owner wants no more."""
     db = open_for_reading(database)
     appliance_models.load_lexicon()
-    owner.answer(Ready(__version__))
+    owner.answer(ReadyFrame(__version__))
     while (task := owner.next_task()) is not None:
         try:
-            found: Found | NotFound = carry_out(task, db, owner)
+            found: HitsFrame | NotFound = carry_out(task, db, owner)
         except Exception as error:  # the owner meets it too, and tells it
             found = NotFound(type(error).__name__)
         owner.answer(found)

@@ -30,7 +30,7 @@ RETRY_SECONDS = 600.0
 """How long an attempt that was given up is not repeated."""
 
 
-class _GivenUp(Exception):
+class _MergeStopped(Exception):
     """Messages wait for the index, or the memory is being closed."""
 
 
@@ -73,7 +73,7 @@ class SegmentMerge:
         generation = self._serving.current()
         if generation is None or not should_continue() or not self._is_worthwhile(generation):
             return 0
-        with self._rebuild_lock, self._without_drains(), suppress(_GivenUp, DiskFull):
+        with self._rebuild_lock, self._without_drains(), suppress(_MergeStopped, DiskFull):
             if self._merge(generation, should_continue):
                 return 1
         self._not_before = time.monotonic() + RETRY_SECONDS
@@ -103,7 +103,7 @@ class SegmentMerge:
 
         def check(done: int, left: int) -> None:
             if not should_continue() or self._has_work(generation):
-                raise _GivenUp
+                raise _MergeStopped
 
         built = index_build.build(self._home, self._database, generation, check)
         summaries = summary_chunks.count(self._database.read(), generation.id)

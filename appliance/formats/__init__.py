@@ -7,7 +7,6 @@ breaks ties.
 from __future__ import annotations
 
 import importlib
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from appliance.errors import InputError, UsageError
 from appliance.formats import sqlite, trial
 from appliance.formats import text as texts
 from appliance.formats.base import HEAD_BYTES, Document, DocumentHead, LogFollower, Parser
+from appliance.formats.unrecognised import UNFINISHED, recognition_error
 from appliance.types import InputProblem, MessageRecord, Record, StateRecord
 
 
@@ -101,10 +101,6 @@ _USUAL_NAME = re.compile(
     r"|[^/]+\.conversation\.json|data\.json|[^/]+\.zip)$",
     re.I,
 )
-_NO_TEXT = "the file is no text"
-_EXPORT_KINDS = "a chat export is a text, a zip, a folder or a database: name one of them"
-_TEXT_BYTES = 4_096
-_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _NO_CONTENT = re.compile(r"[\s\ufeff\x00]*")
 _EMPTY_DOCUMENT = re.compile(
     r"\s*(?:\[[\s,]*\]|\{\s*(?:\"(?:conversations|messages|chats|items)\"\s*:\s*\[\s*\]\s*)?\}|null)?\s*"
@@ -113,7 +109,6 @@ _EMPTY_DOCUMENT = re.compile(
 
 # The note of a parser on a second form of a chat, or on a part of one.
 _READ_ELSEWHERE = re.compile(r"\bthe same \w+ is (?:read|imported) from |^read with ")
-_UNFINISHED = "an export or a copy was not finished: export or copy it again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +193,7 @@ def detect(document: Document, forced: str | None = None) -> tuple[str | None, P
     has_usual_name = has_export_name or _USUAL_NAME.search(document.name) is not None
     if not head.tables and _NO_CONTENT.fullmatch(head.text) and has_usual_name and (not head.text or "\0" in head.text):
         reason = "the file holds nothing but zeros" if head.text else "the file is empty (0 bytes)"
-        raise InputError(reason, where=document.name, hint=_UNFINISHED)
+        raise InputError(reason, where=document.name, hint=UNFINISHED)
     if not head.truncated and _EMPTY_DOCUMENT.fullmatch(head.text.strip("\ufeff\0")):
         return forced, _EmptyParser()
     if forced is not None:
@@ -210,20 +205,7 @@ def detect(document: Document, forced: str | None = None) -> tuple[str | None, P
         if len(readers := trial.best_reading(head, {name: parser_of(name) for name in formats()}, hinted)) == 1:
             note = InputProblem("", f"read as {readers[0]}, whose parser reads all of its beginning", harmless=True)
             return readers[0], _BoundedProblems(parser_of(readers[0]), (*document.notes, note))
-        if (document.explicit or has_export_name) and (problem := _unreadable_reason(document, head)):
-            is_other = problem == _NO_TEXT and not has_usual_name  # such as an image
-            hint = _EXPORT_KINDS if is_other else f"{_UNFINISHED}, or name its format with --format"
-            raise InputError(problem, where=document.name, hint=hint)
-        excerpt = head.text.lstrip()[:40]
-        is_json_name = document.name.lower().endswith((".json", ".jsonl"))
-        is_text = bool(excerpt.strip("\ufffd\x00")) and (not is_json_name or excerpt.startswith(("{", "[")))
-        beginning = repr(excerpt) if excerpt.strip("\ufffd\x00") else "bytes that are not text"
-        if not document.explicit and (has_export_name or (has_usual_name and not is_text)):
-            reason = f"it has the name of an export, but no known one begins with {beginning}"
-            raise InputError(reason, where=document.name, hint=_UNFINISHED)
-        reason = f"not recognised: no known chat export begins with {beginning}"
-        hint = f"if it is one of them, name its format with --format {'|'.join(formats())}"
-        raise InputError(reason, where=document.name, hint=hint)
+        raise recognition_error(document, head, has_export_name=has_export_name, has_usual_name=has_usual_name)
     ties = [(score, name) for score, name in scores if best - score < _TIE_MARGIN]
     if len(ties) == 1:
         return chosen, _BoundedProblems(parser_of(chosen), document.notes)
@@ -234,36 +216,6 @@ def detect(document: Document, forced: str | None = None) -> tuple[str | None, P
         raise InputError(reason, where=document.name, hint="name its format with --format")
     note = InputProblem("", f"the content fits {fits}; read as {named[0]} because of its name", harmless=True)
     return named[0], _BoundedProblems(parser_of(named[0]), (*document.notes, note))
-
-
-def _unreadable_reason(document: Document, head: DocumentHead) -> str:
-    """Why no parser can know a document whatever its format: it is no text, or JSON that has only begun; else empty."""
-    if not _is_text(document):
-        return _NO_TEXT
-    text = head.text.strip("\ufeff \t\r\n")
-    if head.truncated or not text.startswith(("[", "{")):
-        return ""
-    try:
-        json.loads(text, strict=False)
-    except json.JSONDecodeError as error:
-        is_cut = error.pos >= len(text) or error.msg.startswith("Unterminated string")
-        size = f"{document.size:,} byte{'' if document.size == 1 else 's'}"
-        return f"the file is cut off after {size}, too early to tell its format" if is_cut else ""
-    except RecursionError:
-        pass
-    return ""
-
-
-def _is_text(document: Document) -> bool:
-    """Whether the beginning of a document is text. Zeros between letters may be UTF-16, or anything."""
-    with document.open() as stream:
-        data = texts.read_some(stream, _TEXT_BYTES)
-    encoding, length = texts.encoding_of_start(data[: texts.MARK_BYTES])
-    text = data[length:].decode(encoding, "replace")
-    if encoding != "utf-8" and not length and 2 * sum(map(str.isascii, text)) < len(text):
-        return False
-    odd = len(_CONTROL.findall(text))
-    return odd * 50 <= len(text)
 
 
 def read_head(document: Document) -> DocumentHead:
@@ -284,7 +236,7 @@ def read_head(document: Document) -> DocumentHead:
         try:
             return DocumentHead(document.name, "", True, sqlite.table_names(document))
         except sqlite.DAMAGED as error:
-            raise InputError(f"the database is damaged: {error}", where=document.name, hint=_UNFINISHED) from error
+            raise InputError(f"the database is damaged: {error}", where=document.name, hint=UNFINISHED) from error
     truncated = len(data) > HEAD_BYTES
     encoding, length = texts.encoding_of_start(data[: texts.MARK_BYTES])
     return DocumentHead(document.name, data[length:HEAD_BYTES].decode(encoding, "replace"), truncated)

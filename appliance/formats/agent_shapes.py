@@ -145,7 +145,7 @@ def only_person_is_known(turns: Sequence[Any]) -> bool:
     return "user" in roles and "assistant" not in roles
 
 
-def answer_of_stranger(data: dict[str, Any]) -> AgentTurn | None:
+def turn_of_unknown_speaker(data: dict[str, Any]) -> AgentTurn | None:
     """The turn of a speaker whose word is not known ("claude_2"), as an assistant's; None if it names none."""
     speaker = next((word for key in _SPEAKERS[:6] if isinstance(word := data.get(key), str) and word), "")
     return turn_of(data | {"role": "assistant"}) if speaker and turn_of(data) is None else None

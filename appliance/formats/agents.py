@@ -262,7 +262,7 @@ def _container(log: _AgentLog, data: dict[str, Any], where: str) -> Iterator[Rec
             yield entry
             continue
         _, place, message = entry
-        if strangers_answer and (turn := agent_shapes.answer_of_stranger(message)) is not None:
+        if strangers_answer and (turn := agent_shapes.turn_of_unknown_speaker(message)) is not None:
             yield from _messages(log, turn, place)
         elif isinstance(message.get("info"), dict) and "parts" in message:
             yield from _messages(log, opencode(message), place)

@@ -181,15 +181,17 @@ def _cherry_parts(block: Fields) -> tuple[AgentContentPart, ...]:
     return text_parts(content, "reasoning" if kind == "thinking" else "text")
 
 
-def _said(data: Fields) -> Iterator[AppConversation]:
+def _chatgpt_exporter(data: Fields) -> Iterator[AppConversation]:
     """ChatGPT Exporter and its like: a browser's extension that names the sides after the prompt and the response."""
     head = as_dict(data.get("metadata"))
     link = as_text(head.get("link")).rstrip("/").rpartition("/")[2]
     dates = as_dict(head.get("dates"))
-    yield _conversation(head, data.get("messages"), _said_turn, identity=link or None, time=dates.get("created"))
+    yield _conversation(
+        head, data.get("messages"), _chatgpt_exporter_turn, identity=link or None, time=dates.get("created")
+    )
 
 
-def _said_turn(message: Fields) -> Iterator[AppTurn]:
+def _chatgpt_exporter_turn(message: Fields) -> Iterator[AppTurn]:
     roles: dict[str, Role] = {"prompt": "user", "response": "assistant"}
     word = as_text(message.get("role")).lower()
     yield AppTurn(roles.get(word, "system"), text_parts(message.get("say")), message.get("time"))
@@ -298,7 +300,7 @@ _READERS: tuple[tuple[Callable[[Fields], bool], ReadFile], ...] = (
     (lambda d: isinstance(as_dict(d.get("data")).get("chats"), list), _typingmind),
     (lambda d: "systemPurposeId" in d or _has_purpose(d), _big_agi),
     (lambda d: {"localStorage", "indexedDB"} <= d.keys() or {"localStorage", "version", "time"} <= d.keys(), _cherry),
-    (lambda d: any("say" in m for m in _objects(d.get("messages"))) and "metadata" in d, _said),
+    (lambda d: any("say" in m for m in _objects(d.get("messages"))) and "metadata" in d, _chatgpt_exporter),
     (lambda d: any("query_str" in entry for entry in _objects(d.get("entries"))), _perplexity),
     (lambda d: isinstance(d.get("internal"), list) and isinstance(d.get("visible"), list), _webui_pairs),
     (lambda d: isinstance(as_dict(d.get("histories")).get("histories"), list), _character_histories),

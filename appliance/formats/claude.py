@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import UTC
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from appliance.formats import assistant_chats, json_fields, json_stream, unknown_text
 from appliance.formats.base import Document, DocumentHead
@@ -88,6 +89,32 @@ def _conversation(data: dict[str, Any], number: int, skipped: Counter[str]) -> I
         yield from _message(session, message, identity, identity in branches, place, skipped)
 
 
+class _ToolBlock(NamedTuple):
+    """A reasoning, call or result block, with its number in the message."""
+
+    number: int
+    kind: str
+    text: str
+    name: str
+
+
+@dataclass(slots=True)
+class _MessageContent:
+    """The texts of a message, and its tool blocks before and after the first of them."""
+
+    texts: list[str] = field(default_factory=list)
+    tools_before: list[_ToolBlock] = field(default_factory=list)
+    tools_after: list[_ToolBlock] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.texts or self.tools_before or self.tools_after)
+
+    def add_tool(self, block: _ToolBlock) -> None:
+        if block.text.strip():
+            (self.tools_after if self.texts else self.tools_before).append(block)
+
+
 def _message(
     session: str, message: dict[str, Any], identity: str | None, branch: bool, where: str, skipped: Counter[str]
 ) -> Iterator[Record]:
@@ -96,51 +123,26 @@ def _message(
     if role is None:
         yield InputProblem(where, f"unknown sender {sender!r}; imported as system")
         role = "system"
-    content = message.get("content")
-    if isinstance(content, dict):
-        content = [content]
-    if content is not None and not isinstance(content, str | list):
-        kind = json_fields.json_type(content)
-        yield InputProblem(where, f"content is {kind}, not a list; its text was taken instead")
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
-    texts: list[str] = []
-    before: list[MessageRecord] = []
-    after: list[MessageRecord] = []
     sent, notes = json_fields.parse_time(message.get("created_at", message.get("timestamp")), where)
     yield from notes
+    content = _MessageContent()
+    yield from _read_blocks(message, where, content, skipped)
     branch_metadata = {"branch": True} if branch else {}
-    for n, block in enumerate(blocks, 1):
-        if isinstance(block, str):
-            block = {"type": "text", "text": block}
-        if not isinstance(block, dict):
-            if block is not None:
-                yield json_fields.wrong_type(f"{where}, block {n}", "block", block)
-            continue
-        kind = as_text(block.get("type"))
-        if kind in _TOOL_BLOCKS:
-            text, name = _tool_text(kind, block)
-            if not text.strip():
-                continue
-            own = f"{identity}-{kind}-{n}" if identity else None
-            tools = json_fields.tool_metadata(_TOOL_BLOCKS[kind], name) | branch_metadata
-            (after if texts else before).append(
-                MessageRecord(session, "tool", text, own, name or None, sent, identity, tools, where)
-            )
-        elif text := as_text(block.get("text")):
-            texts.append(text)
-        elif text := unknown_text.text_of(block):
-            texts.append(text)
-            yield unknown_text.kept(f"{where}, block {n}", kind)
-        elif kind != "text":
-            skipped[kind or "(none)"] += 1
+
+    def tool_messages(blocks: list[_ToolBlock]) -> Iterator[MessageRecord]:
+        for block in blocks:
+            own = f"{identity}-{block.kind}-{block.number}" if identity else None
+            tools = json_fields.tool_metadata(_TOOL_BLOCKS[block.kind], block.name) | branch_metadata
+            yield MessageRecord(session, "tool", block.text, own, block.name or None, sent, identity, tools, where)
+
     whole = as_text(message.get("text"))
     attachments = _attachments(message)
-    if not (whole or texts or before or after or attachments) and (
-        whole := unknown_text.text_of(message, _MESSAGE_KEYS)
-    ):
+    if not (whole or attachments) and content.is_empty and (whole := unknown_text.text_of(message, _MESSAGE_KEYS)):
         yield unknown_text.kept(where)
-    text = with_attachments(_joined(texts, whole) if any(t.strip() for t in texts) else whole, attachments)
-    yield from before
+    text = with_attachments(
+        _joined(content.texts, whole) if any(t.strip() for t in content.texts) else whole, attachments
+    )
+    yield from tool_messages(content.tools_before)
     if text.strip():
         metadata: dict[str, Any] = {"attachments": attachments} if attachments else {}
         parent = as_id(message.get("parent_message_uuid"))
@@ -148,9 +150,39 @@ def _message(
         metadata |= branch_metadata
         known = _known_files(message)
         yield MessageRecord(session, role, text, identity, None, sent, reply_to, metadata, where, known)
-    elif not before and not after:
+    elif not (content.tools_before or content.tools_after):
         yield InputProblem(where, "the message is empty; skipped", harmless=True)
-    yield from after
+    yield from tool_messages(content.tools_after)
+
+
+def _read_blocks(
+    message: dict[str, Any], where: str, content: _MessageContent, skipped: Counter[str]
+) -> Iterator[InputProblem]:
+    """Add the blocks of a message to its ``content``."""
+    listed = message.get("content")
+    if isinstance(listed, dict):
+        listed = [listed]
+    if listed is not None and not isinstance(listed, str | list):
+        kind = json_fields.json_type(listed)
+        yield InputProblem(where, f"content is {kind}, not a list; its text was taken instead")
+    blocks = [{"type": "text", "text": listed}] if isinstance(listed, str) else as_list(listed)
+    for number, block in enumerate(blocks, 1):
+        if isinstance(block, str):
+            block = {"type": "text", "text": block}
+        if not isinstance(block, dict):
+            if block is not None:
+                yield json_fields.wrong_type(f"{where}, block {number}", "block", block)
+            continue
+        kind = as_text(block.get("type"))
+        if kind in _TOOL_BLOCKS:
+            content.add_tool(_ToolBlock(number, kind, *_tool_text(kind, block)))
+        elif text := as_text(block.get("text")):
+            content.texts.append(text)
+        elif text := unknown_text.text_of(block):
+            content.texts.append(text)
+            yield unknown_text.kept(f"{where}, block {number}", kind)
+        elif kind != "text":
+            skipped[kind or "(none)"] += 1
 
 
 def _joined(texts: list[str], whole: str) -> str:

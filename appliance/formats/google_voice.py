@@ -64,7 +64,7 @@ def parse(document: Document) -> Iterator[Record]:
         name, number = (_name(tel), _number(tel)) if tel else ("", "")
         is_own = _is_own(name)
         author = (document.context.me or name) if is_own else name or number or None
-        said = element.find_all(_is_heard if is_call else _is_quoted, nested=False)
+        said = element.find_all(_is_transcript if is_call else _is_quoted, nested=False)
         words = "\n".join(one.text() for one in said)
         files = _files(element)
         text = with_attachments("" if words.strip() in ("MMS Sent", "MMS Received") and files else words, files)
@@ -81,7 +81,7 @@ def parse(document: Document) -> Iterator[Record]:
         yield InputProblem("", "the page holds no messages", harmless=True)
 
 
-def _is_heard(element: HtmlElement) -> bool:
+def _is_transcript(element: HtmlElement) -> bool:
     return "full-text" in element.classes
 
 

@@ -40,7 +40,10 @@ def _score(data: dict[str, Any]) -> float:
     events = [as_dict(event) for row in rows for event in _events(row)]
     if any({"chat_message", "sender_id", "timestamp"} & event.keys() for event in events):
         return 0.95
-    has_members = any("participant_data" in _about(row) or "self_conversation_state" in _about(row) for row in rows)
+    has_members = any(
+        "participant_data" in _conversation_fields(row) or "self_conversation_state" in _conversation_fields(row)
+        for row in rows
+    )
     return 0.9 if has_members else 0.0
 
 
@@ -48,7 +51,7 @@ def _events(row: dict[str, Any]) -> list[Any]:
     return as_list(row.get("events")) or as_list(as_dict(row.get("conversation_state")).get("event"))
 
 
-def _about(row: dict[str, Any]) -> dict[str, Any]:
+def _conversation_fields(row: dict[str, Any]) -> dict[str, Any]:
     """What the row says of the conversation."""
     outer = as_dict(row.get("conversation")) or as_dict(row.get("conversation_state"))
     return as_dict(outer.get("conversation")) or outer
@@ -79,7 +82,7 @@ def parse(document: Document) -> Iterator[Record]:
 
 
 def _conversation(row: dict[str, Any], export: _HangoutsExport, where: str) -> Iterator[Record]:
-    about = _about(row)
+    about = _conversation_fields(row)
     names = {
         identity: name
         for one in map(as_dict, as_list(about.get("participant_data")))

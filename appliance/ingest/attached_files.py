@@ -23,7 +23,7 @@ from typing import BinaryIO
 from appliance.errors import InputError, NotFound
 from appliance.formats.base import Document
 from appliance.formats.text import READ_ERRORS
-from appliance.ingest import sources
+from appliance.ingest import zip_members
 from appliance.store import kept_files
 from appliance.types import AttachedFile, Attachment, MessageRecord, Record
 
@@ -162,7 +162,7 @@ def opener(source: str, path: str) -> Callable[[], AbstractContextManager[Binary
     try:
         if archive is None:
             return (lambda: file.open("rb")) if file.is_file() else None
-        member = sources.zip_member(archive, os.path.relpath(file, archive).replace(os.sep, "/"))
+        member = zip_members.zip_member(archive, os.path.relpath(file, archive).replace(os.sep, "/"))
     except (OSError, zipfile.BadZipFile):
         return None
     return None if member is None else member.open
@@ -180,7 +180,7 @@ def _place(source: str, path: str) -> tuple[Path, Path | None]:
 def _unpacked(archive: Path, member: str, attachment: Attachment) -> Path:
     """Unpack a member of a zip into a new private folder."""
     try:
-        document = sources.zip_member(archive, member)
+        document = zip_members.zip_member(archive, member)
         if document is None:
             raise NotFound(f"The zip has no member {member} any more.", where=str(archive))
         return _copied(document.open, member)

@@ -273,14 +273,14 @@ def _vectors(context: IndexingContext, pending: Sequence[OutboxItem]) -> _BatchV
     damaged_digests = {digest for digest, row in rows.items() if row in damaged}
     stored_rows = {digest: row for digest, row in rows.items() if row not in damaged}
     vectors = dict(zip(stored_rows, context.ledger.read(list(stored_rows.values())), strict=True))
-    reads = reads_of(pending, stored_rows.keys())
+    inputs = embedding_inputs(pending, stored_rows.keys())
     computed: dict[bytes, NDArray[np.float32]] = {}
     tokens: dict[bytes, Tokens] = {}
-    for step in _embedding_steps(context, reads):
-        digests = [digest for read in step for digest in read.digests]
+    for step in _embedding_steps(context, inputs):
+        digests = [digest for one in step for digest in one.digests]
         try:
             with context.metrics.time_embedding(len(digests)):
-                embedded = context.embed([read.passage for read in step])
+                embedded = context.embed([one.passage for one in step])
         except EmbeddingApiError:
             if not vectors and not computed:
                 raise
@@ -292,7 +292,7 @@ def _vectors(context: IndexingContext, pending: Sequence[OutboxItem]) -> _BatchV
     for digest in damaged_digests & computed.keys():
         context.ledger.rewrite(rows[digest], digest, computed[digest])
         vectors[digest] = context.ledger.round(computed[digest])
-    present = rows.keys() | _embedded_digests(reads)
+    present = rows.keys() | _embedded_digests(inputs)
     done = [digest for digest in computed if digest not in present]
     if not done:
         return _BatchVectors(vectors, {}, {})
@@ -304,14 +304,14 @@ def _vectors(context: IndexingContext, pending: Sequence[OutboxItem]) -> _BatchV
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class EmbeddingInput:
     """What the model reads at once, with the digests of the vectors that it gives."""
 
     passage: Passage
     digests: Sequence[bytes]
 
 
-class _Readable(Protocol):
+class _EmbeddableChunk(Protocol):
     """A chunk whose vector is computed from a passage."""
 
     @property
@@ -321,22 +321,23 @@ class _Readable(Protocol):
     def passage(self) -> Passage: ...
 
 
-def reads_of(chunks: Iterable[_Readable], present: Collection[bytes]) -> list[Read]:
+def embedding_inputs(chunks: Iterable[_EmbeddableChunk], present: Collection[bytes]) -> list[EmbeddingInput]:
     """What the model reads for those chunks whose digests are not ``present``, each passage once. A section of a
     message gives the vectors of all of its chunks."""
-    reads: list[Read] = []
+    inputs: list[EmbeddingInput] = []
     seen = set(present)
     for chunk in chunks:
         if chunk.digest not in seen:
-            read = chunk.passage
-            reads.append(Read(read, read.digests if isinstance(read, SplitMessage) else (chunk.digest,)))
-            seen.update(reads[-1].digests)
-    return reads
+            passage = chunk.passage
+            digests = passage.digests if isinstance(passage, SplitMessage) else (chunk.digest,)
+            inputs.append(EmbeddingInput(passage, digests))
+            seen.update(inputs[-1].digests)
+    return inputs
 
 
-def _embedded_digests(reads: Iterable[Read]) -> set[bytes]:
+def _embedded_digests(inputs: Iterable[EmbeddingInput]) -> set[bytes]:
     """The digests of what is read again for the sake of other chunks of its section, and has its vector."""
-    messages = [read.passage for read in reads if isinstance(read.passage, SplitMessage)]
+    messages = [one.passage for one in inputs if isinstance(one.passage, SplitMessage)]
     return {
         digest
         for message in messages
@@ -345,27 +346,27 @@ def _embedded_digests(reads: Iterable[Read]) -> set[bytes]:
     }
 
 
-def _embedding_steps(context: IndexingContext, reads: Sequence[Read]) -> Iterator[Sequence[Read]]:
+def _embedding_steps(context: IndexingContext, inputs: Sequence[EmbeddingInput]) -> Iterator[Sequence[EmbeddingInput]]:
     """Yields what is read in steps of some vectors, each after yielding to queries. A section is never divided; to an
     API it is a request of its own, and counts as a full one: if a step fails, all its requests are sent again."""
     idle_size, busy_size = (context.embed_step, EMBED_STEP_TEXTS_DURING_QUERIES)
     if context.texts_a_call:
         idle_size = busy_size = context.texts_a_call
     at = 0
-    while at < len(reads):
+    while at < len(inputs):
         context.throttle.yield_to_queries()
         size = idle_size if context.throttle.is_idle() else busy_size
-        end, vectors = at + 1, _weight(context, reads[at])
-        while end < len(reads) and vectors + _weight(context, reads[end]) <= size:
-            vectors += _weight(context, reads[end])
+        end, vectors = at + 1, _weight(context, inputs[at])
+        while end < len(inputs) and vectors + _weight(context, inputs[end]) <= size:
+            vectors += _weight(context, inputs[end])
             end += 1
-        yield reads[at:end]
+        yield inputs[at:end]
         at = end
 
 
-def _weight(context: IndexingContext, read: Read) -> int:
-    least = context.texts_a_request if isinstance(read.passage, SplitMessage) else 1
-    return max(len(read.digests), least)
+def _weight(context: IndexingContext, embedding_input: EmbeddingInput) -> int:
+    least = context.texts_a_request if isinstance(embedding_input.passage, SplitMessage) else 1
+    return max(len(embedding_input.digests), least)
 
 
 def append_tokens(context: IndexingContext, tokens: Mapping[bytes, Tokens]) -> dict[bytes, TokenPlace]:

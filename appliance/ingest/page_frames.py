@@ -33,7 +33,7 @@ class ReadingPlan(msgspec.Struct, frozen=True):
     day_first: bool | None = None
 
 
-class Ready(msgspec.Struct, frozen=True, tag="ready"):
+class FormatFrame(msgspec.Struct, frozen=True, tag="ready"):
     """The document was found, and is of this format."""
 
     format: str | None
@@ -45,7 +45,7 @@ class Page(msgspec.Struct, frozen=True, tag="page"):
     page: MessagePage
 
 
-class Failed(msgspec.Struct, frozen=True, tag="failed"):
+class FailureFrame(msgspec.Struct, frozen=True, tag="failed"):
     """The document can't be read any further; ``detail`` says where the program failed if that is why."""
 
     message: str
@@ -54,13 +54,13 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
     detail: str = ""
 
 
-class Ended(msgspec.Struct, frozen=True, tag="ended"):
+class EndFrame(msgspec.Struct, frozen=True, tag="ended"):
     """The document was read to its end, with these side files."""
 
     side_files: dict[str, SideFile] = {}
 
 
-Frame = Ready | Page | Failed | Ended
+Frame = FormatFrame | Page | FailureFrame | EndFrame
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Frame)

@@ -18,7 +18,7 @@ import msgspec
 
 from appliance.errors import InputError
 from appliance.ingest import page_frames, pipeline, zip_limits
-from appliance.ingest.page_frames import Ended, Failed, Frame, Page, ReadingPlan, Ready
+from appliance.ingest.page_frames import EndFrame, FailureFrame, FormatFrame, Frame, Page, ReadingPlan
 from appliance.ingest.pages import MessagePage
 from appliance.ingest.pipeline import IngestContext
 from appliance.ingest.sources import DetectedDocument
@@ -51,16 +51,16 @@ def _read_pages(detected: DetectedDocument, context: IngestContext) -> Generator
         return
     with _Reader(plan) as reader:
         ready = reader.next()
-        if not isinstance(ready, Ready) or ready.format != detected.format:
+        if not isinstance(ready, FormatFrame) or ready.format != detected.format:
             yield from pipeline.pages_here(detected, context)
             return
         count = 0
-        while not isinstance(frame := reader.next(), Ended):
+        while not isinstance(frame := reader.next(), EndFrame):
             if isinstance(frame, Page):
                 count += frame.page.message_count
                 context.yield_to_queries()
                 yield frame.page
-            elif isinstance(frame, Failed):
+            elif isinstance(frame, FailureFrame):
                 if frame.detail:
                     raise RuntimeError(f"{detected.document.name} can't be read.\n{frame.detail}")
                 raise InputError(frame.message, where=frame.where, hint=frame.hint)

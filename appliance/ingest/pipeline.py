@@ -7,7 +7,6 @@ every chunk its vector and its point.
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -19,15 +18,13 @@ from secrets import token_hex
 from appliance import timestamps
 from appliance.errors import InputError, UsageError
 from appliance.formats.base import Document
-from appliance.ingest import attached_files, dedup, renamed_authors, sources
+from appliance.ingest import attached_files, dedup, session_matching, sources
 from appliance.ingest.batches import FileTally, MessageBatch, batches
 from appliance.ingest.chunk import Chunker
 from appliance.ingest.normalize import normalize, start_session
 from appliance.ingest.pages import MessagePage, pages, without_secrets
 from appliance.ingest.shared_messages import take_out_shared
 from appliance.ingest.side_files import SideFiles
-from appliance.ingest.unfinished import is_completion
-from appliance.secrets.masking import drop_secrets
 from appliance.secrets.personal import SecretSpan
 from appliance.store import (
     attachments,
@@ -37,7 +34,6 @@ from appliance.store import (
     document_updates,
     imports,
     lexical,
-    message_states,
     messages,
     neighbours,
     profiles,
@@ -50,7 +46,6 @@ from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
 from appliance.store.messages import MessageInsert
 from appliance.store.priority import DEFAULT_IMPORTANCE, PINNED_IMPORTANCE
-from appliance.store.tombstones import MessageOrigin
 from appliance.types import Event, InputProblem, MessageRecord, Scope, SessionRecord, StateRecord
 
 STEP_MESSAGES = 10
@@ -208,45 +203,13 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
         change, score_importance = BatchChange(), _yielding_scorer(context)
         source: int | None = None
         may_be_forgotten = tombstones.exist(tx)
-        for key, incoming in batch.messages.items():
-            if may_be_forgotten:
-                incoming = _without_forgotten(tx, key, batch, context, tally)
-            if context.drop_secrets and any(message.secrets is None for message in incoming):
-                incoming = without_secrets(incoming)
-            incoming = _with_known_ids(tx, key, batch, incoming, context, tally)
+        for key in batch.messages:
+            incoming = _accepted(tx, key, batch, context, tally, may_be_forgotten=may_be_forgotten)
             if not incoming:
                 continue
             if source is None:  # the name of a file whose messages were all forgotten is not noted
                 source = imports.upsert_source(tx, document.name, tally.format or "", document.size)
-            session, is_new = _session(tx, key, batch, incoming, context, tally.format or "", source)
-            imports.link_source(tx, source, session)
-            user_texts = [message.text for message in incoming if message.conversational and message.role == "user"]
-            progress = batch.progress_by_session[key]
-            if progress.record.has_global_ids:
-                incoming, left_out = take_out_shared(tx, source, session, incoming)
-                tally.duplicates += left_out
-            runs = list(dedup.split_at_edits(incoming))
-            for number, run in enumerate(runs, 1):
-                context.yield_to_queries()
-                is_end = batch.is_end and number == len(runs)
-                found = dedup.compare_with_store(tx, session, run, progress, is_new_session=is_new, is_end=is_end)
-                conversation_time.set_times(
-                    tx, [(key, m.sent_at, m.at, m.metadata) for key, m in found.dated if m.sent_at and m.at is not None]
-                )
-                write(tx, session, source, found, change, score_importance, is_new_session=is_new)
-                edited = [key for key, _ in (*found.changed, *found.dated)]
-                change.written |= {page.id: page for page in document_updates.follow(tx, edited)} if edited else {}
-                tally.new += len(found.new)
-                tally.updated += len(found.changed)
-                tally.duplicates += found.unchanged
-                is_new = False
-            if files := batch.files.get(key):
-                attachments.note_files(tx, session, source, files)
-            if progress.record.title is None:
-                sessions.set_missing_title(tx, session, user_texts, _people_title(incoming, context))
-            if reported := batch.participants.pop(key, None):
-                owner, format = _owner(progress.record, context), progress.record.format or tally.format or ""
-                profiles.add_participants(tx, owner, format, session, reported)
+            _store_session(tx, key, batch, incoming, source, context, tally, change, score_importance)
         if batch.contacts:
             source = source or imports.upsert_source(tx, document.name, tally.format or "", document.size)
             for contact in batch.contacts:
@@ -261,6 +224,69 @@ def store(batch: MessageBatch, document: Document, context: IngestContext, tally
             _apply_state(tx, record, context, tally)
         if batch.is_whole and not tally.errors:
             imports.finish_source(tx, document.name)
+
+
+def _accepted(
+    tx: sqlite3.Connection,
+    key: str,
+    batch: MessageBatch,
+    context: IngestContext,
+    tally: FileTally,
+    *,
+    may_be_forgotten: bool,
+) -> list[MessageInsert]:
+    """The messages of one session in a batch that are to be stored: without erased ones and unwanted secrets, and with
+    the ids under which they are known."""
+    incoming = batch.messages[key]
+    if may_be_forgotten:
+        incoming = session_matching.without_forgotten(tx, key, batch, context, tally)
+    if context.drop_secrets and any(message.secrets is None for message in incoming):
+        incoming = without_secrets(incoming)
+    return session_matching.with_known_ids(tx, key, batch, incoming, context, tally)
+
+
+def _store_session(
+    tx: sqlite3.Connection,
+    key: str,
+    batch: MessageBatch,
+    incoming: list[MessageInsert],
+    source: int,
+    context: IngestContext,
+    tally: FileTally,
+    change: BatchChange,
+    score_importance: ScoreImportance | None,
+) -> None:
+    """Store the messages of one session in a batch, and what the document says of the session itself."""
+    session, is_new = session_matching.upsert_session(tx, key, batch, incoming, context, tally.format or "", source)
+    imports.link_source(tx, source, session)
+    user_texts = [message.text for message in incoming if message.conversational and message.role == "user"]
+    progress = batch.progress_by_session[key]
+    if progress.record.has_global_ids:
+        incoming, left_out = take_out_shared(tx, source, session, incoming)
+        tally.duplicates += left_out
+    runs = list(dedup.split_at_edits(incoming))
+    for number, run in enumerate(runs, 1):
+        context.yield_to_queries()
+        is_end = batch.is_end and number == len(runs)
+        found = dedup.compare_with_store(tx, session, run, progress, is_new_session=is_new, is_end=is_end)
+        conversation_time.set_times(
+            tx, [(key, m.sent_at, m.at, m.metadata) for key, m in found.dated if m.sent_at and m.at is not None]
+        )
+        write(tx, session, source, found, change, score_importance, is_new_session=is_new)
+        edited = [key for key, _ in (*found.changed, *found.dated)]
+        change.written |= {page.id: page for page in document_updates.follow(tx, edited)} if edited else {}
+        tally.new += len(found.new)
+        tally.updated += len(found.changed)
+        tally.duplicates += found.unchanged
+        is_new = False
+    if files := batch.files.get(key):
+        attachments.note_files(tx, session, source, files)
+    if progress.record.title is None:
+        title = session_matching.people_title(incoming, context)
+        sessions.set_missing_title(tx, session, user_texts, title)
+    if reported := batch.participants.pop(key, None):
+        owner = session_matching.owner_of(progress.record, context)
+        profiles.add_participants(tx, owner, progress.record.format or tally.format or "", session, reported)
 
 
 def _apply_state(tx: sqlite3.Connection, record: StateRecord, context: IngestContext, tally: FileTally) -> None:
@@ -405,96 +431,3 @@ def index_changes(tx: sqlite3.Connection, change: BatchChange, context: IngestCo
         if unsearched := {message.id: message.text for message in step if message.id not in found}:
             secrets.replace_marks(tx, unsearched)
     return made
-
-
-def _without_forgotten(
-    tx: sqlite3.Connection, key: str, batch: MessageBatch, context: IngestContext, tally: FileTally
-) -> list[MessageInsert]:
-    """The messages of one session in a batch, without erased ones."""
-    progress, incoming = batch.progress_by_session[key], batch.messages[key]
-    scope, format = _owner(progress.record, context), progress.record.format or tally.format or ""
-    session = progress.stored_external_id or progress.record.external_id
-    origins = [MessageOrigin(scope.user_id, scope.namespace, format, session, m.external_id) for m in incoming]
-    in_chat = not (progress.has_generated_ids or progress.record.has_global_ids)
-    forgotten_ids = tombstones.erased_ids(tx, origins, in_chat=in_chat)
-    if forgotten_ids and context.include_forgotten:
-        tombstones.remove(tx, [origin for origin in origins if origin.message in forgotten_ids])
-        return incoming
-    tally.forgotten += sum(message.external_id in forgotten_ids for message in incoming)
-    return [message for message in incoming if message.external_id not in forgotten_ids]
-
-
-def _with_known_ids(
-    tx: sqlite3.Connection,
-    key: str,
-    batch: MessageBatch,
-    incoming: list[MessageInsert],
-    context: IngestContext,
-    tally: FileTally,
-) -> list[MessageInsert]:
-    """The messages of one session in a batch, with the ids of stored ones that have another name for their author."""
-    progress = batch.progress_by_session[key]
-    if not progress.has_generated_ids:
-        return incoming
-    others = {one.record.external_id for one in batch.progress_by_session.values() if one is not progress}
-    format = progress.record.format or tally.format or ""
-    scope = _owner(progress.record, context)
-    found = renamed_authors.with_known_ids(
-        tx, scope, format, progress, incoming, others, include_forgotten=context.include_forgotten
-    )
-    tally.forgotten += found.forgotten
-    for new, old in found.names.items():
-        message = f"the chat is known already; {new} was called {old}"
-        if all(note.message != message for note in tally.notes):
-            tally.notes.append(InputProblem("", message, harmless=True))
-    return list(found.messages)
-
-
-def _people_title(incoming: Sequence[MessageInsert], context: IngestContext) -> str | None:
-    """The title of a chat among people without an assistant, those with the most messages first."""
-    if any(message.role == "assistant" for message in incoming):
-        return None
-    names = Counter(message.author for message in incoming if message.role == "user" and message.author)
-    return sessions.people_title([name for name, _ in names.most_common()], context.me)
-
-
-def _owner(record: SessionRecord, context: IngestContext) -> Scope:
-    return record.scope if context.keep_owners and record.scope else context.scope
-
-
-def _session(
-    tx: sqlite3.Connection,
-    key: str,
-    batch: MessageBatch,
-    incoming: Sequence[MessageInsert],
-    context: IngestContext,
-    format: str,
-    source: int,
-) -> tuple[int, bool]:
-    """The session that the messages of one key in a batch belong to, and whether it is new. A chat whose messages have
-    no ids is recognised by its first messages if its file has been renamed, or if the first was cut off before."""
-    progress = batch.progress_by_session[key]
-    record = progress.record
-    format = record.format or format
-    scope = _owner(record, context)
-    if progress.has_generated_ids and progress.stored_external_id is None:
-        progress.stored_external_id = record.external_id
-        first = incoming[: dedup.RECOGNITION_MESSAGES]
-        other_ids = {other.record.external_id for other in batch.progress_by_session.values() if other is not progress}
-        # Words alone are not enough: many chats begin with "hi". And two chats of one file are never the same.
-        if all(message.own_at is not None for message in first):
-            found = sessions.session_holding_most(tx, scope, format, [message.external_id for message in first])
-            if found is not None and found[1] == len(first) and found[0] not in other_ids:
-                progress.stored_external_id = found[0]
-            begun = message_states.only_message(tx, source, scope, format) if found is None else None
-            if (
-                begun is not None
-                and begun[0] not in {record.external_id, *other_ids}
-                and is_completion(begun[1], first[0], is_last=len(incoming) == 1)
-            ):
-                progress.stored_external_id = begun[0]
-    if progress.stored_external_id is not None and progress.stored_external_id != record.external_id:
-        record = replace(record, external_id=progress.stored_external_id, title=None)
-    if context.drop_secrets:
-        record = replace(record, title=drop_secrets(record.title))
-    return sessions.upsert(tx, scope, format, record, context.ttl)

@@ -19,7 +19,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 
 
 @dataclass(frozen=True, slots=True)
-class _StoredElsewhere:
+class _SharedMessage:
     """A message of another session."""
 
     message: int
@@ -72,7 +72,7 @@ def _ids_of(tx: sqlite3.Connection, session: int, messages: Sequence[MessageInse
     return {external_id for (external_id,) in rows}
 
 
-def _elsewhere(tx: sqlite3.Connection, session: int, external_ids: set[str]) -> dict[str, _StoredElsewhere]:
+def _elsewhere(tx: sqlite3.Connection, session: int, external_ids: set[str]) -> dict[str, _SharedMessage]:
     rows = tx.execute(
         "SELECT m.external_id, m.id, m.session_id, m.role, m.sent_at, m.text"
         " FROM message m CROSS JOIN session s ON s.id = m.session_id CROSS JOIN session own"
@@ -80,10 +80,10 @@ def _elsewhere(tx: sqlite3.Connection, session: int, external_ids: set[str]) -> 
         f" WHERE m.external_id IN {JSON_KEYS_SQL} AND own.id = ? ORDER BY m.id DESC",
         (json_keys(external_ids), session),
     )
-    return {external_id: _StoredElsewhere(*values) for external_id, *values in rows}
+    return {external_id: _SharedMessage(*values) for external_id, *values in rows}
 
 
-def _branch(tx: sqlite3.Connection, session: int, last: _StoredElsewhere) -> None:
+def _branch(tx: sqlite3.Connection, session: int, last: _SharedMessage) -> None:
     """Make the session a branch of the one with the last shared message, unless that one is a branch of it."""
     if all(part.session != session for part in branches.session_parts(tx, last.session)):
         sessions.update(tx, session, parent_id=last.session, branch_at=last.message)

@@ -8,35 +8,30 @@ from __future__ import annotations
 
 import errno
 import os
-import posixpath
 import re
 import stat
 import zipfile
-import zlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from io import BufferedReader, RawIOBase
 from itertools import islice
 from pathlib import Path
-from typing import IO, BinaryIO, Literal, cast
+from typing import BinaryIO, Literal, cast
 
 from appliance.errors import InputError
 from appliance.formats import detect
 from appliance.formats.base import Document, DocumentContext, Parser
-from appliance.formats.text import CHUNK_BYTES, READ_ERRORS
+from appliance.formats.text import READ_ERRORS
 from appliance.ingest.litter import litter_reason, path_litter, unfinished_reason
 from appliance.ingest.side_files import SideFiles
-from appliance.ingest.zip_limits import ZipLimits
+from appliance.ingest.zip_members import ENCRYPTED, ZipContents, member_name, parent_of
 from appliance.ingest.zip_recovery import ZipDamage, open_zip
-from appliance.paths import DATABASE, LOCK
+from appliance.paths import DATABASE, LOCK, display_path
 from appliance.types import InputProblem
 
 _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
-_ENCRYPTED = 0x1
-_UTF8_NAME = 0x800
 
 MAX_LISTED_FILES = 100_000
 """How many files beside a document can be its attachments; to list so many takes a second."""
@@ -105,7 +100,7 @@ def detect_documents(
         side_files: Collects the files that parsers read with a document.
     """
     for path in paths:
-        has_outcome = False
+        is_empty, has_outcome = True, False
         for item in expand([path], me, within, side_files):
             result: DetectedDocument | UnreadSource
             if isinstance(item, UnreadSource):
@@ -115,9 +110,12 @@ def detect_documents(
                     result = DetectedDocument(item, *detect(item, forced), Path(path), within)
                 except InputError as error:
                     result = _unrecognised(item, error)
+            is_empty = False
             has_outcome = has_outcome or isinstance(result, DetectedDocument) or result.status != "skipped"
             yield result
-        if not has_outcome and within is None:
+        if is_empty and within is None:
+            yield _failed(path, f"the {'folder' if os.path.isdir(path) else 'zip'} is empty")
+        elif not has_outcome and within is None:
             yield _failed(path, "no chat export found", "name the file itself, and its --format")
 
 
@@ -151,7 +149,7 @@ class _SourceRoot:
 
     def context_of(self, path: Path) -> DocumentContext:
         find, find_all = partial(self._find, path), partial(self._find_all, path)
-        attach = partial(self.side_files.attach, document=_display_path(path))
+        attach = partial(self.side_files.attach, document=display_path(path))
         return DocumentContext(find, self.me, partial(self._names, path.parent), self.memory, find_all, attach)
 
     def _names(self, folder: Path) -> Sequence[str]:
@@ -169,19 +167,19 @@ class _SourceRoot:
     def _matches(self, seeker: Path, relative: str) -> Iterator[Document]:
         """The files at a path as the parser of the document ``seeker`` names it."""
         path = Path(os.path.normpath(seeker.parent / relative))
-        root = self.path if self.path.is_dir() else self.path.parent
+        root = self.path if os.path.isdir(self.path) else self.path.parent
         # Links are followed, as they are when a folder is read; but ".." must not lead out of the root.
         if path.is_relative_to(os.path.normpath(root)):
             for file in _files_at(path):
                 found = _document(file, self, file.stat().st_size, explicit=False)
-                yield replace(found, open=self.side_files.opening(found.name, _display_path(seeker), found.open))
+                yield replace(found, open=self.side_files.opening(found.name, display_path(seeker), found.open))
 
 
 def _paths_below(folder: Path) -> Iterator[str]:
     for inner, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
-            yield _display_path(os.path.relpath(os.path.join(inner, name), folder)).replace(os.sep, "/")
+            yield display_path(os.path.relpath(os.path.join(inner, name), folder)).replace(os.sep, "/")
 
 
 def _files_at(pattern: Path) -> Iterator[Path]:
@@ -196,11 +194,11 @@ def _files_at(pattern: Path) -> Iterator[Path]:
             with suppress(OSError):
                 inside += sorted(one for one in path.iterdir() if fnmatchcase(one.name, name))
         level = inside
-    return (path for path in level if path.is_file())
+    return (path for path in level if os.path.isfile(path))
 
 
 def _document(path: Path, root: _SourceRoot, size: int, *, explicit: bool) -> Document:
-    return Document(_display_path(path), size, partial(_open_file, path), explicit, path, root.context_of(path))
+    return Document(display_path(path), size, partial(_open_file, path), explicit, path, root.context_of(path))
 
 
 def _expand(
@@ -229,7 +227,7 @@ def _expand(
 def _is_of_a_memory(path: Path) -> bool:
     """Whether a path is the home of a memory, or a file of its database."""
     home = path.parent if path.name.startswith(DATABASE) else path
-    return (home / DATABASE).is_file() and (home / LOCK).is_file()
+    return os.path.isfile(home / DATABASE) and os.path.isfile(home / LOCK)
 
 
 def _folder(path: Path, root: _SourceRoot, seen: set[tuple[int, int]]) -> Iterator[Document | UnreadSource]:
@@ -242,7 +240,7 @@ def _folder(path: Path, root: _SourceRoot, seen: set[tuple[int, int]]) -> Iterat
     listed = frozenset(names)
     for name in names:
         inner = path / name
-        is_folder = inner.is_dir()
+        is_folder = os.path.isdir(inner)
         reason = litter_reason(name, is_folder=is_folder)
         if not is_folder:
             reason = reason or unfinished_reason(name, listed) or _not_a_chat_reason(name, has_conversations)
@@ -266,7 +264,7 @@ def _file(path: Path, root: _SourceRoot, size: int, *, explicit: bool) -> Iterat
 
 
 def _zip(path: Path, root: _SourceRoot) -> Iterator[Document | UnreadSource]:
-    name = _display_path(path)
+    name = display_path(path)
     with ExitStack() as opened:
         try:
             archive, damage = opened.enter_context(open_zip(path))
@@ -276,12 +274,12 @@ def _zip(path: Path, root: _SourceRoot) -> Iterator[Document | UnreadSource]:
         if damage is not None:
             yield _damaged(path, damage, archive)
         members = [member for member in archive.infolist() if not member.is_dir()]
-        folders = {_parent(_member_name(m)) for m in members if _CONVERSATIONS.fullmatch(_basename(_member_name(m)))}
+        folders = {parent_of(member_name(m)) for m in members if _CONVERSATIONS.fullmatch(_basename(member_name(m)))}
         used_names: set[str] = set()
         litter: set[str] = set()
-        inside = _ZipContents(archive, path, root, damage)
-        for member in sorted(members, key=_member_name):
-            inner = _member_name(member)
+        inside = ZipContents(archive, path, damage, root.me, root.side_files)
+        for member in sorted(members, key=member_name):
+            inner = member_name(member)
             parts = inner.split("/")
             length, reason = path_litter(parts)
             if reason:
@@ -290,12 +288,12 @@ def _zip(path: Path, root: _SourceRoot) -> Iterator[Document | UnreadSource]:
                     yield _skipped(f"{name}/{skipped}", reason)
                 continue
             display_name = f"{name}/{inner}"
-            reason = _not_a_chat_reason(_basename(inner), _parent(inner) in folders)
+            reason = _not_a_chat_reason(_basename(inner), parent_of(inner) in folders)
             if inner.lower().endswith(".zip"):
                 yield _skipped(display_name, "a zip within a zip is not opened; unpack it and import it separately")
             elif reason:
                 yield _skipped(display_name, reason)
-            elif member.flag_bits & _ENCRYPTED:
+            elif member.flag_bits & ENCRYPTED:
                 yield _failed(display_name, "encrypted", "unpack it with its password first")
             else:
                 # A zip may have two members of the same name.
@@ -305,57 +303,6 @@ def _zip(path: Path, root: _SourceRoot) -> Iterator[Document | UnreadSource]:
                 used_names.add(display_name)
                 notes = (_OUTSIDE,) if ".." in parts or inner.startswith("/") else ()
                 yield replace(inside.document(display_name, member), notes=notes)
-
-
-class _ZipContents:
-    """The members of a zip by name, so that the parser of one can find others."""
-
-    def __init__(
-        self, archive: zipfile.ZipFile, path: Path, root: _SourceRoot, damage: ZipDamage | None = None
-    ) -> None:
-        self._archive, self._path, self._me, self._side_files = archive, path, root.me, root.side_files
-        self._cut_off = None if damage is None else damage.cut_off
-        self._members = {_member_name(member): member for member in archive.infolist() if not member.is_dir()}
-        self._limits = ZipLimits(path.stat().st_size, self._members.values())
-        self._memory: dict[Hashable, object] = {}
-
-    def document(self, display_name: str, member: zipfile.ZipInfo) -> Document:
-        folder = _parent(_member_name(member))
-        is_cut_off = member.header_offset == self._cut_off
-        open_stream = partial(_open_member, self._archive, self._path, member, is_cut_off, self._limits)
-        find, find_all = partial(self._find, display_name, folder), partial(self._find_all, display_name, folder)
-        attach = partial(self._side_files.attach, document=display_name)
-        context = DocumentContext(find, self._me, partial(self._names, folder), self._memory, find_all, attach)
-        size, packed = member.file_size, member.compress_size
-        document = Document(display_name, size, open_stream, explicit=False, context=context, packed_size=packed)
-        return replace(document, count_messages=self._limits.take_messages)
-
-    def _names(self, folder: str) -> Sequence[str]:
-        prefix = f"{folder}/" if folder else ""
-        return [name.removeprefix(prefix) for name in self._members if name.startswith(prefix)]
-
-    def _find(self, seeker: str, folder: str, relative: str) -> Document | None:
-        return next(self._matches(seeker, folder, relative), None)
-
-    def _find_all(self, seeker: str, folder: str, relative: str) -> list[Document]:
-        return list(self._matches(seeker, folder, relative))
-
-    def _matches(self, seeker: str, folder: str, relative: str) -> Iterator[Document]:
-        """The members at a path as the parser of the document ``seeker``, in ``folder``, names it."""
-        name = posixpath.normpath(posixpath.join(folder, relative))
-        pattern = re.compile("[^/]+".join(map(re.escape, name.split("*"))))
-        names = sorted(filter(pattern.fullmatch, self._members)) if "*" in relative else [name]
-        for name in names:
-            member = self._members.get(name)
-            if member is not None and not member.flag_bits & _ENCRYPTED:
-                found = self.document(f"{_display_path(self._path)}/{name}", member)
-                yield replace(found, open=self._side_files.opening(found.name, seeker, found.open))
-
-
-def zip_member(archive: Path, name: str) -> Document | None:
-    """Return a member of a zip by its name; None if there is none, or if it is encrypted."""
-    with open_zip(archive) as (opened, damage):
-        return _ZipContents(opened, archive, _SourceRoot(archive, None), damage)._find("", "", name)
 
 
 def stamp(document: Document) -> tuple[int, int, int] | None:
@@ -371,59 +318,6 @@ def _open_file(path: Path) -> AbstractContextManager[BinaryIO]:
     return path.open("rb")
 
 
-class _ZipMember(RawIOBase):
-    """A zip member that compares its checksum after returning the last byte, not before, and raises an error when it
-    unpacks to the size of a zip bomb."""
-
-    def __init__(self, stream: IO[bytes], member: zipfile.ZipInfo, is_cut_off: bool, limits: ZipLimits) -> None:
-        self._stream = stream
-        self._is_cut_off = is_cut_off
-        self._expected = member.CRC
-        self._crc = 0
-        self._member, self._limits, self._count = member, limits, 0
-        # zipfile would discard everything that is read together with the last byte.
-        if hasattr(stream, "_expected_crc"):
-            stream._expected_crc = None
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(buffer)  # type: ignore[arg-type]
-        data = self._stream.read1(len(view))  # type: ignore[attr-defined]
-        if not data and self._is_cut_off:
-            raise zipfile.BadZipFile("the zip is cut off within this file")
-        if not data and self._crc != self._expected:
-            raise zipfile.BadZipFile("wrong checksum (CRC): the zip is damaged")
-        self._count += len(data)
-        self._limits.note_unpacked(self._member, self._count)
-        self._crc = zlib.crc32(data, self._crc)
-        view[: len(data)] = data
-        return len(data)
-
-
-@contextmanager
-def _open_member(
-    archive: zipfile.ZipFile, path: Path, member: zipfile.ZipInfo, is_cut_off: bool, limits: ZipLimits
-) -> Iterator[BinaryIO]:
-    """Opens a member from the open zip while that is being listed, and from a newly opened one later."""
-    with ExitStack() as opened:
-        if archive.fp is None:
-            archive, _ = opened.enter_context(open_zip(path))
-        stream = opened.enter_context(archive.open(member))
-        unpacked = _ZipMember(stream, member, is_cut_off, limits)
-        yield cast(BinaryIO, opened.enter_context(BufferedReader(unpacked, CHUNK_BYTES)))
-
-
-def _member_name(member: zipfile.ZipInfo) -> str:
-    """The name of a member; old zips do not declare that it is UTF-8."""
-    name = member.filename
-    if not member.flag_bits & _UTF8_NAME:
-        with suppress(UnicodeError):
-            name = name.encode("cp437").decode("utf-8")
-    return name.replace("\\", "/").encode("utf-8", "replace").decode("utf-8")
-
-
 def _not_a_chat_reason(name: str, has_conversations: bool) -> str:
     """Why a file that the user did not name is not a chat, by its name; empty if it may be one."""
     if _MEDIA.fullmatch(name):
@@ -435,12 +329,12 @@ def _not_a_chat_reason(name: str, has_conversations: bool) -> str:
 
 def _dead_link_reason(path: Path) -> str:
     """Why there is nothing at a link; empty if there is something, or if it is no link."""
-    if not path.is_symlink():
+    if not os.path.islink(path):
         return ""
     try:
         path.stat()
     except FileNotFoundError:
-        return f"it is a link to {_display_path(os.readlink(path))}, which does not exist"
+        return f"it is a link to {display_path(os.readlink(path))}, which does not exist"
     except OSError as error:
         return "a link that leads to itself" if error.errno == errno.ELOOP else ""
     return ""
@@ -449,10 +343,13 @@ def _dead_link_reason(path: Path) -> str:
 def _unreadable(path: Path, error: OSError, *, explicit: bool = True) -> UnreadSource:
     if isinstance(error, FileNotFoundError) and not explicit:
         return _failed(path, "it was moved or deleted while the folder was read", "ingest the folder again")
-    if path.is_symlink() and (reason := _dead_link_reason(path)):
+    if reason := _dead_link_reason(path):
         return _failed(path, reason)
-    hint = "check the spelling" if isinstance(error, FileNotFoundError) else None
-    return _failed(path, f"can't be read: {error.strerror or error}", hint)
+    hints: dict[type[OSError], str] = {
+        FileNotFoundError: "check the spelling",
+        PermissionError: "check its permissions",
+    }
+    return _failed(path, f"can't be read: {error.strerror or error}", hints.get(type(error)))
 
 
 def _zip_problem(path: Path, error: Exception) -> str:
@@ -471,28 +368,19 @@ def _damaged(path: Path, damage: ZipDamage, archive: zipfile.ZipFile) -> UnreadS
     if not damage.is_cut_off:
         reason = f"the list of files at the zip's end is cut off or damaged; {files} found without it"
     else:
-        cut = "" if damage.cut_off is None else f" within {_member_name(members[-1])}"
+        cut = "" if damage.cut_off is None else f" within {member_name(members[-1])}"
         reason = f"the zip is cut off{cut}: {files} whole, and what came after is lost"
     problem = InputProblem(f"byte {damage.end:,}", reason)
-    return UnreadSource(_display_path(path), "partial", errors=(problem,), hint=_COPY_AGAIN)
+    return UnreadSource(display_path(path), "partial", errors=(problem,), hint=_COPY_AGAIN)
 
 
 def _failed(path: str | Path, reason: str, hint: str | None = None) -> UnreadSource:
-    return UnreadSource(_display_path(path), "failed", errors=(InputProblem("", reason),), hint=hint)
+    return UnreadSource(display_path(path), "failed", errors=(InputProblem("", reason),), hint=hint)
 
 
 def _skipped(path: str | Path, reason: str) -> UnreadSource:
-    return UnreadSource(_display_path(path), "skipped", notes=(InputProblem("", reason, harmless=True),))
-
-
-def _parent(name: str) -> str:
-    return name.rpartition("/")[0]
+    return UnreadSource(display_path(path), "skipped", notes=(InputProblem("", reason, harmless=True),))
 
 
 def _basename(name: str) -> str:
     return name.rpartition("/")[2]
-
-
-def _display_path(path: str | Path) -> str:
-    """A path as text to store and print; bytes that are not UTF-8 become U+FFFD."""
-    return os.fsencode(path).decode("utf-8", "replace")

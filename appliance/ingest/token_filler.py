@@ -6,7 +6,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import NamedTuple
 
-from appliance.ingest.indexer import IndexingContext, append_tokens, reads_of
+from appliance.ingest.indexer import IndexingContext, append_tokens, embedding_inputs
 from appliance.store import token_places
 
 STEP_TEXTS, STEP_TEXTS_DURING_QUERIES = 64, 2
@@ -30,10 +30,10 @@ def fill_step(context: IndexingContext, before: int) -> FilledStep:
     if not missing or context.tokens is None:
         return FilledStep(0, before)
     wanted = {chunk.digest for chunk in missing}
-    reads = reads_of(missing, frozenset())
-    with context.metrics.time_embedding(sum(len(read.digests) for read in reads)):
-        embedded = context.embed([read.passage for read in reads])
-    found = zip(chain.from_iterable(read.digests for read in reads), embedded.tokens or (), strict=False)
+    inputs = embedding_inputs(missing, frozenset())
+    with context.metrics.time_embedding(sum(len(one.digests) for one in inputs)):
+        embedded = context.embed([one.passage for one in inputs])
+    found = zip(chain.from_iterable(one.digests for one in inputs), embedded.tokens or (), strict=False)
     places = append_tokens(context, {digest: tokens for digest, tokens in found if digest in wanted})
     with context.database.write() as tx:
         token_places.add(tx, context.generation, places, context.tokens.end_with(places.values()))

@@ -30,6 +30,7 @@ from appliance.ingest.watch_roots import (
     stamp_of,
     watch_root,
 )
+from appliance.paths import display_path
 from appliance.store import watched_files
 from appliance.store.database import Database
 from appliance.store.file_problems import BY_HAND, DISMISSED
@@ -410,8 +411,7 @@ class FolderWatcher:
         except OSError as error:
             reason = f"can't be read: {error.strerror or error}"
             self._save_outcome(replace(file, state="failed", reason=reason))
-            name = os.fsencode(file.path).decode("utf-8", "replace")
-            self._on_read(FileReport(name, None, "failed", errors=(InputProblem("", reason),)))
+            self._on_read(FileReport(display_path(file.path), None, "failed", errors=(InputProblem("", reason),)))
             return True
         if known is not None and (known.digest, known.owner) == (digest, self._owner):
             self._save_outcome(replace(file, state="read", digest=digest), was_forgotten=forgotten is not None)

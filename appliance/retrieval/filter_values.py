@@ -91,16 +91,19 @@ def _missing_mentions(
 def dates_note(db: sqlite3.Connection, filters: Filters) -> str | None:
     """How many messages the dates of a filter leave out, and which dates these are: "last week" may be another one than
     meant. None if they leave out none, or if there is nothing else to find."""
-    if filters.since is None and filters.until is None:
+    since, until = filters.since, filters.until
+    if since is None and until is None:
         return None
+    if since is not None and until is not None and since >= until:
+        return f"The dates exclude everything: they begin on {_moment(since)} and end before {_moment(until)}."
     inside, everywhere = (
         lexical.count_filtered(db, one) for one in (filters, replace(filters, since=None, until=None))
     )
     if inside == everywhere:
         return None
-    since = "" if filters.since is None else f" from {_moment(filters.since)}"
-    until = "" if filters.until is None else f" until before {_moment(filters.until)}"
-    return f"The dates{since}{until} leave out {everywhere - inside:,} of {everywhere:,} messages."
+    first = "" if since is None else f" from {_moment(since)}"
+    last = "" if until is None else f" until before {_moment(until)}"
+    return f"The dates{first}{last} leave out {everywhere - inside:,} of {everywhere:,} messages."
 
 
 def _moment(microseconds: int) -> str:
@@ -118,4 +121,5 @@ def _listing(known: Sequence[str], nothing: str = "nothing is stored") -> str:
     if not known:
         return nothing
     more = f" and {len(known) - MAX_LISTED_VALUES} more" if len(known) > MAX_LISTED_VALUES else ""
-    return f"there are {', '.join(known[:MAX_LISTED_VALUES])}{more}"
+    verb = "are" if len(known) > 1 else "is only"
+    return f"there {verb} {', '.join(known[:MAX_LISTED_VALUES])}{more}"

@@ -81,7 +81,7 @@ def _means_another(resources: SearchResources, word: str, similar: str) -> bool:
 
 
 def _is_word_of_model(resources: SearchResources, word: str) -> bool:
-    """Whether the model knows a word as a whole: then it is none that nobody says."""
+    """Whether the model knows a word as a whole: then people use it, and it is no slip."""
     (pieces,) = resources.lexicon().pieces([word])
     return len(pieces) == 1 and pieces[0] != 0
 

@@ -51,7 +51,7 @@ class _Rule:
     def pattern(self) -> re.Pattern[str]:
         return re.compile(self.regex)
 
-    def find(self, text: str, is_allowed: _Allowed) -> Iterable[SecretSpan]:
+    def find(self, text: str, is_allowed: _Allowlist) -> Iterable[SecretSpan]:
         for found in self.pattern.finditer(text):
             group = self.group or next((number for number in range(1, len(found.groups()) + 1) if found[number]), 0)
             secret = found[group]
@@ -66,7 +66,7 @@ class _Rule:
             yield self.kind, *found.span(group)
 
 
-class _Allowed:
+class _Allowlist:
     """Whether a value is known to be none: a variable, a placeholder, a path."""
 
     def __init__(self, expressions: Sequence[str], stop_words: Sequence[str]) -> None:
@@ -85,7 +85,7 @@ class _Detector:
         from ahocorasick_rs import AhoCorasick, Implementation
 
         document: dict[str, Any] = msgspec.json.decode(files(__package__).joinpath("rules.json").read_bytes())
-        is_allowed = _Allowed(document["allowed"], document["stop_words"])
+        is_allowed = _Allowlist(document["allowed"], document["stop_words"])
         by_keyword: dict[str, list[tuple[Find, re.Pattern[str] | None]]] = {}
         for values in document["rules"]:
             rule = msgspec.convert(values, _Rule)

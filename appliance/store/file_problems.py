@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from appliance.paths import display_path
 from appliance.store.watched_files import NAMED_SQL, WatchedEntry
 from appliance.timestamps import iso_from_microseconds, now
 
@@ -45,8 +46,8 @@ class StoredProblem:
 
     @property
     def shown_path(self) -> str:
-        """The path as text; bytes that are not UTF-8 become U+FFFD."""
-        return os.fsencode(self.path).decode("utf-8", "replace")
+        """The path as text to print."""
+        return display_path(self.path)
 
 
 def stored(db: sqlite3.Connection, *, dismissed: bool = False) -> list[StoredProblem]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from appliance.paths import display_path
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, from_json, json_keys, to_json
 from appliance.timestamps import now
 from appliance.types import Scope
@@ -34,8 +35,8 @@ class ImportNote:
 
     @property
     def shown_path(self) -> str:
-        """The path as text; bytes that are not UTF-8 become U+FFFD."""
-        return os.fsencode(self.path).decode("utf-8", "replace")
+        """The path as text to print."""
+        return display_path(self.path)
 
 
 def upsert_source(tx: sqlite3.Connection, path: str, format: str, size: int) -> int:

@@ -64,7 +64,9 @@ class Mention(NamedTuple):
     path: str
 
 
-class _Written(Protocol):
+class MessageText(Protocol):
+    """What mentions are read from."""
+
     @property
     def role(self) -> str: ...
     @property
@@ -102,7 +104,7 @@ def mentions_of(role: str, text: str, metadata: str) -> list[Mention]:
     return list(dict.fromkeys(found))[:MAX_MENTIONS]
 
 
-def add(tx: sqlite3.Connection, written: Iterable[tuple[int, _Written]]) -> None:
+def add(tx: sqlite3.Connection, written: Iterable[tuple[int, MessageText]]) -> None:
     """Derive the mentions of new messages."""
     tx.executemany(
         "INSERT OR IGNORE INTO mention VALUES (?, ?, ?, ?)",

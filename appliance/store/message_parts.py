@@ -7,23 +7,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from typing import Protocol, get_args
+from typing import get_args
 
 from appliance.errors import UsageError
 from appliance.store import mentions
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, placeholders
 from appliance.types import AttachmentKind, Contained
 from appliance.types import placeholders as app_placeholders
-
-
-class _Written(Protocol):
-    @property
-    def role(self) -> str: ...
-    @property
-    def text(self) -> str: ...
-    @property
-    def metadata(self) -> str: ...
-
 
 _ADD_PAGES_SQL = (
     "INSERT OR IGNORE INTO document_page (message_id, parent_id, digest) SELECT message_id,"
@@ -32,7 +22,7 @@ _ADD_PAGES_SQL = (
 )
 
 
-def add(tx: sqlite3.Connection, written: Iterable[tuple[int, _Written]]) -> None:
+def add(tx: sqlite3.Connection, written: Iterable[tuple[int, mentions.MessageText]]) -> None:
     """Derive the parts of new messages."""
     attaching, linking, omitted, documents = [], [], [], []
     written = list(written)
@@ -53,7 +43,7 @@ def add(tx: sqlite3.Connection, written: Iterable[tuple[int, _Written]]) -> None
     tx.executemany("INSERT OR IGNORE INTO message_link VALUES (?)", ((key,) for key in linking))
 
 
-def refresh(tx: sqlite3.Connection, key: int, message: _Written) -> None:
+def refresh(tx: sqlite3.Connection, key: int, message: mentions.MessageText) -> None:
     """Derive the parts of a changed message; what is known of the files of attachments that it still has is kept."""
     tx.execute("DELETE FROM message_link WHERE message_id = ?", (key,))
     tx.execute("DELETE FROM mention WHERE message_id = ?", (key,))

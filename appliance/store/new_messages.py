@@ -15,7 +15,9 @@ from appliance.store.sql import has_row
 from appliance.types import Role
 
 
-class _Written(Protocol):
+class _MessagePlace(Protocol):
+    """When and by whom a message was said, and where it stands in its session."""
+
     @property
     def order_at(self) -> int: ...
     @property
@@ -45,7 +47,7 @@ ALL_SUMMARIES_DUE_SQL = (
 
 
 def note(
-    tx: sqlite3.Connection, session: int, source: int | None, added: int, rows: Sequence[tuple[int, _Written]]
+    tx: sqlite3.Connection, session: int, source: int | None, added: int, rows: Sequence[tuple[int, _MessagePlace]]
 ) -> None:
     """Note new messages, by key, of one session. They are stored already.
 

@@ -383,12 +383,14 @@ def called(db: sqlite3.Connection, scope: Scope, phrase: str) -> list[StoredPers
     else:
         _, partial = _keys_named(db, scope, phrase)
         exact = {
-            one.key for one in people(db, scope, partial) if any(has_as_words(name, phrase) for name in _said(one))
+            one.key
+            for one in people(db, scope, partial)
+            if any(has_as_words(name, phrase) for name in _names_and_handles(one))
         }
     return [one for one in people(db, scope, exact) if one.me or wrote_openly(db, [one.key])]
 
 
-def _said(person: StoredPerson) -> list[str]:
+def _names_and_handles(person: StoredPerson) -> list[str]:
     return [person.name, *(one.value for one in person.identities if one.kind in ("name", "handle"))]
 
 

@@ -65,7 +65,7 @@ _SCHEMA_VERSION = slice(60, 64)
 
 
 @dataclass(slots=True)
-class Recovered:
+class RecoveryTally:
     """What was recovered: the number of messages, and what is lost or damaged."""
 
     messages: int = 0
@@ -75,7 +75,7 @@ class Recovered:
         self.lost.append(LostPart(where, reason))
 
 
-def recover(source: Path, database: Database, owner: str) -> Recovered:
+def recover(source: Path, database: Database, owner: str) -> RecoveryTally:
     """Copy what can be read of the database file ``source`` into a new, empty database.
 
     Args:
@@ -87,7 +87,7 @@ def recover(source: Path, database: Database, owner: str) -> Recovered:
         StoreCorrupt: The file does not begin as a database does, and holds no message.
         StoreVersion: A newer version of this program wrote it.
     """
-    report = Recovered()
+    report = RecoveryTally()
     with closing(PageFile(source)) as file, database.write() as tx:
         _check_version(file, source)
         tx.execute("PRAGMA defer_foreign_keys = ON")
@@ -209,7 +209,7 @@ class _Scan:
     are_digests_sound: bool
 
     @classmethod
-    def of(cls, file: PageFile, tables: Mapping[str, _Table], report: Recovered) -> _Scan:
+    def of(cls, file: PageFile, tables: Mapping[str, _Table], report: RecoveryTally) -> _Scan:
         roots = file.roots
         pages: dict[str, list[int]] = {name: [] for name in tables}
         damaged: dict[str, Sequence[int]] = {}
@@ -269,7 +269,7 @@ class _Scan:
         ]
         return max([*self.digests, *(int(seq or 0) for seq in counters)]) if counters else MAX_KEY
 
-    def rows(self, table: _Table, report: Recovered) -> Iterator[tuple[Row, bool]]:
+    def rows(self, table: _Table, report: RecoveryTally) -> Iterator[tuple[Row, bool]]:
         """Yield the rows of a table that can be read, and whether each stands on a page that the table's tree names."""
         for number in self.pages[table.name]:
             rows, unreadable = self.file.rows(number)
@@ -293,7 +293,7 @@ def _table_of(rows: Sequence[Row], tables: Iterable[_Table]) -> str | None:
 # --- rows -------------------------------------------------------------------------------------------
 
 
-def _copy_rows(tx: sqlite3.Connection, table: _Table, scan: _Scan, report: Recovered) -> None:
+def _copy_rows(tx: sqlite3.Connection, table: _Table, scan: _Scan, report: RecoveryTally) -> None:
     for row, _ in scan.rows(table, report):
         values = table.by_name(row)
         bad = [name for name, value in values.items() if isinstance(value, Text) and not is_utf8(value)]
@@ -320,7 +320,7 @@ def _name_of(table: _Table, values: Mapping[str, object]) -> str:
     return f"row {key} of {table.name}" if isinstance(key, int) else f"a row of {table.name}"
 
 
-def _copy_messages(tx: sqlite3.Connection, table: _Table, scan: _Scan, report: Recovered) -> None:
+def _copy_messages(tx: sqlite3.Connection, table: _Table, scan: _Scan, report: RecoveryTally) -> None:
     """Copy the messages; those that are not what was stored come last, so that a sound copy is preferred."""
     doubtful: list[dict[str, int | float | bytes | None]] = []
     frames = FrameReader(_dictionaries(scan).get)
@@ -410,7 +410,7 @@ def _copy_key_counters(tx: sqlite3.Connection, scan: _Scan) -> None:
 # --- what belongs together ----------------------------------------------------------------------------
 
 
-def _add_lost_sessions(tx: sqlite3.Connection, owner: str, report: Recovered) -> None:
+def _add_lost_sessions(tx: sqlite3.Connection, owner: str, report: RecoveryTally) -> None:
     """Give messages whose session can't be read one of their own. If any session withholds something from others, it
     may have been such a one."""
     missing = "SELECT DISTINCT session_id FROM message WHERE session_id NOT IN (SELECT id FROM session)"
@@ -458,7 +458,7 @@ def _derive(tx: sqlite3.Connection) -> None:
     )
 
 
-def _report_lost_messages(tx: sqlite3.Connection, scan: _Scan, report: Recovered) -> None:
+def _report_lost_messages(tx: sqlite3.Connection, scan: _Scan, report: RecoveryTally) -> None:
     present = {key for (key,) in tx.execute("SELECT id FROM message")}
     for key in sorted(scan.digests.keys() - present):
         report.lose(message_id(key), "can't be read")

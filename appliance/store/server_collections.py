@@ -125,7 +125,7 @@ def claim(database: Database, nodes: ServerNodes, generation: Generation) -> Non
     drop(database, nodes, row)
 
 
-def become_another_home(database: Database) -> None:
+def assign_new_home_id(database: Database) -> None:
     """Give this copy of a home an id of its own. The collections that it had are the other copy's from now on."""
     with database.write() as tx:
         tx.execute("DELETE FROM server_collection")

@@ -176,7 +176,7 @@ class _Rejection(msgspec.Struct, frozen=True):
     digest: str
 
 
-class _Forgotten(msgspec.Struct, frozen=True):
+class _Tombstones(msgspec.Struct, frozen=True):
     key: str
     digests: list[str]
 
@@ -324,7 +324,7 @@ def _write_rejection(tx: sqlite3.Connection, scope: Scope, record: _Rejection) -
     return None
 
 
-def _write_forgotten(tx: sqlite3.Connection, scope: Scope, record: _Forgotten) -> str | None:
+def _write_forgotten(tx: sqlite3.Connection, scope: Scope, record: _Tombstones) -> str | None:
     if not tombstones.adopt(tx, bytes.fromhex(record.key), map(bytes.fromhex, record.digests)):
         return "this memory has forgotten messages of its own, and can't tell those of another one by their digests"
     return None
@@ -345,6 +345,6 @@ _KINDS: Mapping[str, tuple[Any, Callable[[sqlite3.Connection, Scope, Any], str |
     "block": (_Block, _write_block),
     "decision": (_Decision, _write_decision),
     "rejection": (_Rejection, _write_rejection),
-    "forgotten": (_Forgotten, _write_forgotten),
+    "forgotten": (_Tombstones, _write_forgotten),
 }
 """The form of each kind of record, and what writes it."""

@@ -138,7 +138,7 @@ def on_this_day(db: sqlite3.Connection, filters: Filters, day: date, limit: int)
     ]
 
 
-def said_on(db: sqlite3.Connection, filters: Filters, day: date, limit: int) -> list[SessionDay]:
+def session_days(db: sqlite3.Connection, filters: Filters, day: date, limit: int) -> list[SessionDay]:
     """Return what was said on a day, by session, with up to ``limit`` messages each."""
     condition, values = filter_conditions(filters)
     noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)

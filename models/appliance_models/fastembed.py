@@ -127,7 +127,7 @@ def from_known(model: str, folder: Path, threads: int | None = None) -> Fastembe
     known = {item["model"].lower(): item for item in fastembed.TextEmbedding.list_supported_models()}
     if model.lower() not in known:
         raise UnknownModel(
-            f"fastembed has no model {model!r}. Import its folder instead with `appliance models import DIR`."
+            f"fastembed has no model {model!r}. Import its folder instead with 'appliance models import DIR'."
         )
     entry = known[model.lower()]
     files = sorted({entry["model_file"], TOKENIZER_FILE, *entry["additional_files"]})

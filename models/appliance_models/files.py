@@ -46,10 +46,9 @@ def find_pack(name: str, extra_folders: Sequence[Path] = ()) -> tuple[Path, Mani
         # The folder's name decides, so that a broken manifest of another pack does no harm.
         if folder.name == name:
             return folder, read_manifest(folder)
-    searched = ", ".join(str(root) for root in (SHIPPED_PACKS, *extra_folders))
+    installed = ", ".join(folder.name for folder in folders) or "none"
     raise UnknownModel(
-        f"There is no model {name!r} in {searched}. Present: {', '.join(folder.name for folder in folders) or 'none'}. "
-        "Use one of these, or import a folder with `appliance models import DIR`."
+        f"There is no model {name!r}. Installed: {installed}. 'appliance models import DIR' adds one from a folder."
     )
 
 

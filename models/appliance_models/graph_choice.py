@@ -51,7 +51,7 @@ def choose_graph(folder: Path, given: str = "") -> tuple[Path, list[str]]:
     else:
         raise ModelMissing(
             f"There is no ONNX graph in {folder} (onnx/model.onnx, model.onnx or another *.onnx). Export the model to"
-            " ONNX first, for instance with `optimum-cli export onnx`."
+            " ONNX first, for instance with 'optimum-cli export onnx'."
         )
     return folder / chosen, [name for name in graphs if name != chosen]
 

@@ -239,7 +239,7 @@ class JinaClient:
         self._window.add(tokens)
         try:
             return await self._send(task, texts, tokens)
-        except _Broken:
+        except _ConnectionLost:
             self._window.add(tokens)
             return await self._send(task, texts, tokens)
 
@@ -255,7 +255,7 @@ class JinaClient:
                     return await self._send(task, texts, tokens)
                 except ApiUnavailable as error:
                     attempt += 1
-                    most = MAX_UNANSWERED_ATTEMPTS if isinstance(error, _Unanswered) else MAX_ATTEMPTS
+                    most = MAX_UNANSWERED_ATTEMPTS if isinstance(error, _NoAnswer) else MAX_ATTEMPTS
                     if attempt >= most or (error.retry_after or 0.0) > MAX_RETRY_AFTER_SECONDS:
                         raise
                     self._observer.retried()
@@ -314,11 +314,11 @@ class JinaClient:
                 return response.status_code, response.headers, await _read(response)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             bill.counted = 0
-            raise _Unanswered(f"{WHERE} can't be reached ({type(error).__name__}).") from None
+            raise _NoAnswer(f"{WHERE} can't be reached ({type(error).__name__}).") from None
         except httpx.TimeoutException:
-            raise _Unanswered(f"{WHERE} did not answer within {self._options.timeout:g} s.") from None
+            raise _NoAnswer(f"{WHERE} did not answer within {self._options.timeout:g} s.") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise _Broken(f"The connection to the Jina API broke ({type(error).__name__}).") from None
+            raise _ConnectionLost(f"The connection to the Jina API broke ({type(error).__name__}).") from None
 
     def _connections(self) -> httpx.AsyncClient:
         import httpx
@@ -334,11 +334,11 @@ class JinaClient:
         return self._http
 
 
-class _Unanswered(ApiUnavailable):
+class _NoAnswer(ApiUnavailable):
     """Nothing answers at the address of the API."""
 
 
-class _Broken(ApiUnavailable):
+class _ConnectionLost(ApiUnavailable):
     """The connection ended before the whole answer had come."""
 
 

@@ -14,8 +14,8 @@ GUIDES = {
     "Bring it in": ("discover.md", "attachments.md", "people.md"),
     "Use it": ("screen.md", "assistants.md", "mcp.md", "proxy.md", "integrations.md", "http.md"),
     "Look after it": (
-        "service.md", "doctor.md", "backup.md", "moving.md", "upgrading.md", "forgetting.md", "encryption.md",
-        "archive.md", "recovery.md",
+        "service.md", "doctor.md", "storage.md", "users.md", "backup.md", "moving.md", "upgrading.md", "forgetting.md",
+        "encryption.md", "archive.md", "recovery.md",
     ),
     "Fit it": ("profiles.md", "models.md", "generations.md", "jina.md", "qdrant.md", "metrics.md"),
 }  # fmt: skip

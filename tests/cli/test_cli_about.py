@@ -166,6 +166,9 @@ def test_an_empty_home_is_refused(run: Run) -> None:
     result = run("path", "--home", "")
     assert result.exit_code == 2
     assert "--home is empty" in result.stderr
+    for command in ("add hello --user", "search hello --user", "export - --user", "reindex --model"):
+        result = run(*command.split(), "")
+        assert (result.exit_code, result.stderr.splitlines()[0]) == (2, f"error: {command.split()[-1]} is empty.")
 
 
 @pytest.mark.parametrize("verb", NAMES + INNER)

@@ -175,6 +175,9 @@ def test_search_keeps_to_its_user(run: Run, kept: Path) -> None:
     assert "cellar" in run("search", "cellar key", "--user", "ana").stdout
     unknown = run("search", "cellar key", "--user", "anna").stderr
     assert "nothing is stored for user 'anna'" in unknown and "Did you mean --user ana?" in unknown
+    unlike = run("sessions", "--user", "zorn").stderr.splitlines()
+    assert unlike[0] == "No conversations match for user 'zorn'."
+    assert unlike[1].startswith("--user names another: ") and "ana" in unlike[1]
 
 
 def test_nothing_found_is_said_and_is_no_failure(run: Run, kept: Path) -> None:

@@ -21,6 +21,12 @@ def test_a_dry_run_changes_nothing(run: Run, kept: Path) -> None:
     assert HOTEL in run("export", "-").stdout
 
 
+def test_an_empty_condition_does_not_widen_what_is_erased(run: Run, kept: Path) -> None:
+    result = run("forget", "--query", HOTEL, "--author", "", "--yes")
+    assert (result.exit_code, result.stderr.splitlines()[0]) == (2, "error: --author is empty; nothing was erased.")
+    assert HOTEL in run("export", "-").stdout
+
+
 def test_a_dry_run_shows_what_would_go_and_where_the_words_stand(run: Run, filled: Path) -> None:
     shown = run("forget", "--query", "Ben", "--dry-run")
     lines = [line for line in shown.stdout.splitlines() if line.startswith("  m")]

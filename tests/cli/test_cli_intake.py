@@ -12,6 +12,7 @@ from cli_runs import TRIP, Run, document, line, write
 
 from appliance.cli.ingest import EMPTY_HINT
 from appliance.errors import DiskFull, ModelUnavailable
+from appliance.formats import FORMATS
 from appliance.ingest import pipeline
 
 FILE_KEYS = ["path", "format", "status", "conversations", "messages", "new", "updated", "duplicates",
@@ -135,6 +136,18 @@ def test_a_folder_may_hold_other_things(run: Run, tmp_path: Path, chats: Path) -
     result = run("ingest", tmp_path)
     assert result.exit_code == 0
     assert "  photo.jpg: a media file\n" in result.stdout
+
+
+def test_help_lists_the_formats(run: Run) -> None:
+    text = " ".join(run("ingest", "--help").stdout.split())
+    listed = text.partition("The formats are ")[2].partition(". ")[0].replace(" and ", ", ").split(", ")
+    assert listed == list(FORMATS)
+
+
+@pytest.mark.parametrize("command", ["ingest", "watch", "watch add", "serve", "export", "backup", "sources dismiss"])
+def test_an_empty_path_is_not_the_present_folder(run: Run, command: str) -> None:
+    result = run(*command.split(), "")
+    assert (result.exit_code, result.stderr.splitlines()[0]) == (2, "error: The path is empty.")
 
 
 def test_ingest_refuses_an_unknown_format(run: Run, chats: Path) -> None:

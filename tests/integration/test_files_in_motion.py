@@ -150,7 +150,10 @@ def test_one_file_of_many_may_not_be_read(memory: Appliance, folder: Path, monke
     }  # fmt: skip
     assert memory.status()["files"]["failed"] == 1
     report = memory.ingest(folder)
-    assert outcomes(report.files)["secret.jsonl"] == ("failed", "can't be read: Permission denied")
+    assert outcomes(report.files)["secret.jsonl"] == (
+        "failed",
+        "can't be read: Permission denied; check its permissions",
+    )
     assert report.total("duplicates") == 2
 
 

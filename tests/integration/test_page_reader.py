@@ -174,10 +174,10 @@ def test_the_process_is_a_bounded_number_of_bytes_ahead(chatgpt: Path, monkeypat
     monkeypatch.setattr(page_reader, "READ_AHEAD_BYTES", 1_000)
     plan = page_frames.ReadingPlan(str(chatgpt), str(chatgpt), str(chatgpt), True, None, None, False)
     with page_reader._Reader(plan) as reader:
-        assert isinstance(reader.next(), page_frames.Ready)
+        assert isinstance(reader.next(), page_frames.FormatFrame)
         until(lambda: reader._bytes >= 1_000)
         assert len(reader._frames) == 1, "the next page is not taken before this one is"
-        frames = list(iter(reader.next, page_frames.Ended()))
+        frames = list(iter(reader.next, page_frames.EndFrame()))
         assert len(frames) > 5 and all(isinstance(frame, page_frames.Page) for frame in frames)
 
 

@@ -73,7 +73,7 @@ def test_a_message_says_that_its_author_was_not_asked_for(chats: Appliance) -> N
         ({"authors": ["Ben", "Quirin"]}, "no author 'Quirin'"),
         ({"authors": ["Xavier"]}, "no author 'Xavier'"),
         ({"sources": ["natve"]}, "no source 'natve'; did you mean native?"),
-        ({"sources": ["slack"]}, "no source 'slack'; there are native"),
+        ({"sources": ["slack"]}, "no source 'slack'; there is only native"),
         ({"user_id": "bob", "authors": ["Ben"]}, "nothing is stored for user 'bob'"),
     ],
 )

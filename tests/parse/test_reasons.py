@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,9 @@ def reasons(path: Path) -> list[str]:
         ("rows.json", b'{"a": "some words', "the file is cut off after 17 bytes, too early to tell its format"),
         ("_chat.txt", b"\x00\x01garbage", "the file is no text"),
         ("WhatsApp Chat with Ana.txt", bytes(range(256)) * 9, "the file is no text"),
+        ("takeout.tgz", gzip.compress(b"chats"), "not recognised: a gzip archive, which is not opened"),
+        ("chats.tar", b"a".ljust(257, b"\0") + b"ustar", "not recognised: a tar archive, which is not opened"),
+        ("scan.pdf", b"%PDF-1.7\n", "not recognised: a PDF document"),
     ],
 )
 def test_a_file_without_a_format_is_told_by_what_it_is(tmp_path: Path, name: str, data: bytes, reason: str) -> None:
@@ -41,6 +45,17 @@ def test_an_image_is_not_taken_for_an_export_that_was_cut_off(tmp_path: Path) ->
     (item,) = sources.detect_documents([tmp_path / "photo.png"])
     assert not isinstance(item, DetectedDocument)
     assert "a chat export is a text" in (item.hint or "") and "not finished" not in (item.hint or "")
+
+
+def test_an_archive_in_a_folder_is_skipped_and_the_chats_beside_it_are_read(tmp_path: Path) -> None:
+    (tmp_path / "more.tgz").write_bytes(gzip.compress(b"chats"))
+    (tmp_path / "chat.jsonl").write_text('{"session_id": "s", "role": "user", "content": "hello"}')
+    chat, archive = sources.detect_documents([tmp_path])
+    assert isinstance(chat, DetectedDocument) and chat.format == "native"
+    assert not isinstance(archive, DetectedDocument)
+    assert (archive.status, archive.notes[0].message) == (
+        "skipped", "not recognised: a gzip archive, which is not opened",
+    )  # fmt: skip
 
 
 def test_a_format_is_still_asked_for_where_the_file_is_whole(tmp_path: Path) -> None:

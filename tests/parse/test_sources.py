@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -135,7 +136,7 @@ def test_what_the_user_named_must_be_readable(tmp_path):
     assert "--format" in found[0].hint
     assert "No such file" in reasons[1]
     assert reasons[2] == "not a regular file"
-    assert "no chat export" in reasons[3]
+    assert reasons[3] == "the folder is empty"
     assert "0 bytes" in reasons[4]
 
 
@@ -146,6 +147,32 @@ def test_a_file_without_permission(tmp_path):
     path.chmod(0)
     (found,) = detect_documents([path])
     assert found.errors[0].message == "can't be read: Permission denied"
+
+
+def test_a_folder_that_may_not_be_entered_costs_only_itself(tmp_path, monkeypatch):
+    """``Path.is_file`` raises for what lies in such a folder; root may enter it, so that it is played here."""
+    (tmp_path / "a.jsonl").write_bytes(LINE)
+    sealed = tmp_path / "sealed"
+    sealed.mkdir()
+    real_stat, real_listdir = os.stat, os.listdir
+
+    def stat(path, **more):
+        if sealed in Path(os.fsdecode(path)).parents:
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real_stat(path, **more)
+
+    def listdir(path):
+        if Path(path) == sealed:
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return real_listdir(path)
+
+    monkeypatch.setattr(os, "stat", stat)
+    monkeypatch.setattr(os, "listdir", listdir)
+    chat, refused = detect_documents([tmp_path])
+    assert chat.format == "native"
+    assert (refused.path, refused.errors[0].message, refused.hint) == (
+        str(sealed), "can't be read: Permission denied", "check its permissions",
+    )  # fmt: skip
 
 
 def test_a_zip_is_known_by_its_content(tmp_path):

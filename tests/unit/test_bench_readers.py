@@ -183,8 +183,10 @@ def test_a_list_that_is_cut_off_between_objects_is_refused(tmp_path: Path) -> No
 def test_what_is_no_benchmark_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
-    with pytest.raises(InputError, match=r"x\.json"):
+    with pytest.raises(InputError, match=r"x\.json") as refused:
         read(path)
+    if text in ("", "hello"):
+        assert "LoCoMo" in str(refused.value.hint)
 
 
 def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def read_commands() -> Command:
     from appliance.cli import app
 
     program: Any = typer.main.get_command(app.app)
-    return _read(program, program.context_class(program, info_name="appliance"), ())
+    return _read(program, program.context_class(program, info_name="appliance", **program.context_settings), ())
 
 
 def _read(command: Any, context: Any, path: tuple[str, ...]) -> Command:

@@ -20,6 +20,7 @@ from appliance.ingest.discovery.places import PLACES, HistoryPlace, Machine, exi
 from appliance.ingest.discovery.remote_places import is_in_the_cloud, is_remote, network_folders
 from appliance.ingest.litter import litter_reason
 from appliance.ingest.sources import DetectedDocument, detect_documents
+from appliance.paths import display_path
 
 AIDER_HISTORY = ".aider.chat.history.md"
 
@@ -124,7 +125,7 @@ class Search:
         yield from self._aider_histories()
         yield from self._exports()
         if self._remote:
-            folders = ", ".join(map(_shown, dict.fromkeys(self._remote)))
+            folders = ", ".join(map(display_path, dict.fromkeys(self._remote)))
             self.notes.append(
                 f"Not looked at, because it is on a network drive: {folders}. 'appliance ingest' reads it."
             )
@@ -169,7 +170,7 @@ class Search:
             if len(files) > MAX_FILES or listed >= MAX_LISTED:
                 break
         if listed >= MAX_LISTED:
-            self.notes.append(f"Of {_shown(path)} the first {MAX_LISTED:,} files were looked at.")
+            self.notes.append(f"Of {display_path(path)} the first {MAX_LISTED:,} files were looked at.")
         if not files:
             return None
         size = sum(map(database_size, files))
@@ -232,7 +233,7 @@ class Search:
             if time.thread_time() > limit or time.monotonic() > wait_limit:
                 self.notes.append(
                     f"{len(candidates) - looked_at:,} files, the oldest without the name of an export, were not looked"
-                    f" into in {', '.join(map(_shown, self.machine.export_folders()))}, to save time."
+                    f" into in {', '.join(map(display_path, self.machine.export_folders()))}, to save time."
                     " 'appliance ingest FOLDER --dry-run' reads them all."
                 )
                 break
@@ -245,7 +246,7 @@ class Search:
                 alike.append(kind)
                 recognised.setdefault((top, kind), []).append(file)
                 if problem:
-                    self.notes.append(f"{_shown(file)}: {problem}; {hint}.")
+                    self.notes.append(f"{display_path(file)}: {problem}; {hint}.")
             elif problem and _EXPORT_NAME.search(file.name):
                 size = database_size(file)
                 failed.append(FoundPlace(UNREADABLE_EXPORT, file, file.parent, (), size, problem=problem, hint=hint))
@@ -269,7 +270,9 @@ class Search:
                 for item in _items(current, MAX_EXPORT_FILES + 1):
                     listed += 1
                     if listed > MAX_EXPORT_FILES:
-                        self.notes.append(f"Of {_shown(folder)} the first {MAX_EXPORT_FILES:,} files were looked at.")
+                        self.notes.append(
+                            f"Of {display_path(folder)} the first {MAX_EXPORT_FILES:,} files were looked at."
+                        )
                         return found
                     is_folder = item.is_dir(follow_symlinks=False)
                     if litter_reason(item.name, is_folder=is_folder) or item.name in _NOT_PROJECTS:
@@ -291,12 +294,12 @@ class Search:
         if left_out:
             count = "1 folder was" if left_out == 1 else f"{left_out:,} folders were"
             self.notes.append(
-                f"Looked {MAX_EXPORT_DEPTH} folders deep in {_shown(folder)}, and deeper where an export is unpacked;"
-                f" {count} not looked into. 'appliance ingest FOLDER --dry-run' reads any folder."
+                f"Looked {MAX_EXPORT_DEPTH} folders deep in {display_path(folder)}, and deeper where an export is"
+                f" unpacked; {count} not looked into. 'appliance ingest FOLDER --dry-run' reads any folder."
             )
         if in_the_cloud:
             count = "1 file" if in_the_cloud == 1 else f"{in_the_cloud:,} files"
-            self.notes.append(f"{count} in {_shown(folder)} would have to be fetched from a cloud first.")
+            self.notes.append(f"{count} in {display_path(folder)} would have to be fetched from a cloud first.")
         return found
 
 
@@ -359,7 +362,3 @@ def _modified(path: Path) -> float:
         return path.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _shown(path: Path) -> str:
-    return os.fsencode(path).decode("utf-8", "replace")

@@ -84,7 +84,7 @@ def _resemblances(people: Sequence[StoredPerson]) -> Iterator[_Resemblance]:
     called = {person.key: _names(person) for person in people}
     yield from _same_addresses(people)
     yield from _same_handles(people)
-    yield from _perhaps_mine(people)
+    yield from _possibly_own(people)
     by_family: dict[str, list[tuple[int, str]]] = defaultdict(list)
     by_name: dict[tuple[str, ...], list[tuple[int, str]]] = defaultdict(list)
     for key, own in called.items():
@@ -112,7 +112,7 @@ def _resemblances(people: Sequence[StoredPerson]) -> Iterator[_Resemblance]:
     yield from _names_in_addresses(people, by_name)
 
 
-def _perhaps_mine(people: Sequence[StoredPerson]) -> Iterator[_Resemblance]:
+def _possibly_own(people: Sequence[StoredPerson]) -> Iterator[_Resemblance]:
     for me in (one for one in people if one.me):
         for other in (one for one in people if one.maybe_me):
             sources = " and ".join(sorted({one.source for one in other.identities}))

@@ -60,14 +60,17 @@ def not_found(reference: str, people: Sequence[StoredPerson] = ()) -> NotFound:
 def _ambiguous(reference: str, found: Sequence[StoredPerson], figures: Mapping[int, Figures]) -> UsageError:
     last = {one.key: figures.get(one.key, Figures()).last or 0 for one in found}
     ordered = sorted(found, key=lambda one: (-last[one.key], one.key))
-    listed = [f"  {store.public_id(one.key)}  {one.name}: {_told(one, last[one.key])}" for one in ordered[:MAX_LISTED]]
+    listed = [
+        f"  {store.public_id(one.key)}  {one.name}: {_sources_and_last_time(one, last[one.key])}"
+        for one in ordered[:MAX_LISTED]
+    ]
     more = [f"  and {len(found) - MAX_LISTED} more"] if len(found) > MAX_LISTED else []
     return UsageError(
         f"{reference!r} is the name of {len(found)} people.", hint="\n".join(("Name one by its id:", *listed, *more))
     )
 
 
-def _told(person: StoredPerson, last: int) -> str:
+def _sources_and_last_time(person: StoredPerson, last: int) -> str:
     """The sources of a person and when the person last wrote."""
     sources = ", ".join(dict.fromkeys(one.source for one in person.identities))
     return f"{sources}, last {iso_from_microseconds(last)[:10]}" if last else f"{sources}, no message with a time"

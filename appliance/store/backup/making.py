@@ -19,7 +19,7 @@ from appliance.store.backup.backup_ids import next_id, time_of
 from appliance.store.backup.encryption import Keys
 from appliance.store.backup.manifest import FORMAT_VERSION, Manifest
 from appliance.store.backup.packs import BLOCK_BYTES, DIGEST_BYTES, FRAME_BLOCKS, PackWriter
-from appliance.store.backup.previous import FileBlocks, Previous
+from appliance.store.backup.previous import FileBlocks, PreviousBackup
 from appliance.store.backup.repository import NO_KEYS, Repository
 from appliance.store.backup.retention import RetentionPolicy
 from appliance.store.backup.snapshot import Snapshot, SnapshotFile
@@ -115,7 +115,7 @@ def _remove_unfinished(written: Repository) -> None:
 
 
 def _write(
-    written: Repository, taken: Snapshot, before: Previous, progress: OnBlocks
+    written: Repository, taken: Snapshot, before: PreviousBackup, progress: OnBlocks
 ) -> tuple[Manifest, dict[str, bytes]]:
     """Write the packs and the manifest of a backup. Returns the manifest, and the digests of each file's blocks."""
     ids = written.backup_ids()

@@ -33,14 +33,14 @@ class FileBlocks:
 
 
 @dataclass(frozen=True, slots=True)
-class Previous:
+class PreviousBackup:
     """The packs of the previous backup, and the blocks of each of its files."""
 
     packs: Sequence[StoredPack] = ()
     files: Mapping[str, FileBlocks] = field(default_factory=dict)
 
 
-class _Remembered(msgspec.Struct, frozen=True):
+class _BackupDigests(msgspec.Struct, frozen=True):
     """A backup, the digests of the blocks of each of its files, and to whom it is encrypted."""
 
     recipients: list[str]
@@ -48,34 +48,34 @@ class _Remembered(msgspec.Struct, frozen=True):
     digests: Mapping[str, bytes]
 
 
-def find(home: Home, written: Repository) -> Previous:
+def find(home: Home, written: Repository) -> PreviousBackup:
     """Return the previous backup: what the home remembers of it, else the latest one that can be read, else none.
 
     Raises:
         StoreError: The repository is encrypted to others than before.
     """
-    if (remembered := _remembered(home, written)) is not None:
+    if (remembered := _from_home(home, written)) is not None:
         return remembered
     if not written.cipher.can_decrypt:
-        return Previous()
+        return PreviousBackup()
     for id in reversed(written.backup_ids()):
         with suppress(StoreCorrupt):
             manifest = written.manifest(id)
             return _from_packs(manifest, [written.pack(pack).digests for pack in manifest.packs])
-    return Previous()
+    return PreviousBackup()
 
 
 def remember(home: Home, written: Repository, manifest: Manifest, digests: Mapping[str, bytes]) -> None:
     """Keep what the next backup is compared with."""
     path = home.backups / f"{written.head.id}.blocks"
     path.parent.mkdir(mode=FOLDER_MODE, exist_ok=True)
-    write_file_atomically(path, msgspec.msgpack.encode(_Remembered(written.head.recipients, manifest, digests)))
+    write_file_atomically(path, msgspec.msgpack.encode(_BackupDigests(written.head.recipients, manifest, digests)))
 
 
-def _remembered(home: Home, written: Repository) -> Previous | None:
+def _from_home(home: Home, written: Repository) -> PreviousBackup | None:
     try:
         data = (home.backups / f"{written.head.id}.blocks").read_bytes()
-        known = msgspec.msgpack.decode(data, type=_Remembered)
+        known = msgspec.msgpack.decode(data, type=_BackupDigests)
     except (FileNotFoundError, msgspec.DecodeError):
         return None
     if known.recipients != written.head.recipients:
@@ -83,7 +83,7 @@ def _remembered(home: Home, written: Repository) -> Previous | None:
         raise StoreError("The recipients of these backups have changed.", where=str(written.storage.path), hint=hint)
     if not {pack.name for pack in known.manifest.packs} <= {*written.storage.names(PACKS)}:
         return None  # removed meanwhile, for another home
-    return Previous(
+    return PreviousBackup(
         known.manifest.packs,
         {
             file.path: FileBlocks(known.digests[file.path], manifests.places(file.extents))
@@ -92,11 +92,11 @@ def _remembered(home: Home, written: Repository) -> Previous | None:
     )
 
 
-def _from_packs(manifest: Manifest, pack_digests: Sequence[bytes]) -> Previous:
+def _from_packs(manifest: Manifest, pack_digests: Sequence[bytes]) -> PreviousBackup:
     starts = np.concatenate(([0], np.cumsum([pack.blocks for pack in manifest.packs], dtype=np.int64)))
     all_digests = np.frombuffer(b"".join(pack_digests), f"V{DIGEST_BYTES}")
     files = {}
     for file in manifest.files:
         found = manifests.places(file.extents)
         files[file.path] = FileBlocks(all_digests[starts[found[:, 0]] + found[:, 1]].tobytes(), found)
-    return Previous(manifest.packs, files)
+    return PreviousBackup(manifest.packs, files)

@@ -211,10 +211,10 @@ def _refusal(error: Exception, what: str, url: str) -> StoreError:
             f"The index can't {what}: its collection is missing at {url}, or that is no Qdrant server.",
             hint="Run 'appliance reindex' to make it again from the stored vectors.",
         )
-    said = _said(error)
+    said = _error_text(error)
     return StoreError(f"The index on the server can't {what}: {said}.", hint="See the log of the Qdrant server.")
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     content = getattr(error, "content", None)
     return content.decode(errors="replace")[:500] if isinstance(content, bytes) else str(error)
