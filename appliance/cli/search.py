@@ -201,7 +201,8 @@ def _summary(first: Hits, last: Hits, sort: str, *, is_folded: bool) -> str:
         is_worth_more = last.more and (sort == "time" or last[-1].score >= UNLIKELY_SCORE)
         following = f"; --offset {end} shows the next" if is_worth_more else ""
     best = max(hit.score for hit in first)
-    weak = f"; weak matches only, the best score is {best:.2f}" if best < LIKELY_SCORE and first[0].rank == 1 else ""
+    is_weak = best < LIKELY_SCORE and not first.likely and first[0].rank == 1
+    weak = f"; weak matches only, the best score is {best:.2f}" if is_weak else ""
     return f"{counted} in {first.took_ms:.0f} ms{weak}{following}"
 
 
