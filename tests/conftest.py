@@ -40,6 +40,9 @@ ssl.SSLContext.load_verify_locations = lambda *_, **__: None  # type: ignore[met
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# A line that such a process keeps in its buffer would not be missed.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 # A shell makes what it starts in the background ignore interrupts, and so would each process that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

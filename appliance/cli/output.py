@@ -99,9 +99,9 @@ def write(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def print_line(text: str = "") -> None:
-    """Print a line of data."""
-    print(_wrap(clean(text), sys.stdout))
+def print_line(text: str = "", flush: bool = False) -> None:
+    """Print a line of data. With ``flush`` a file or a pipe gets it at once, too, from a command that goes on."""
+    print(_wrap(clean(text), sys.stdout), flush=flush)
 
 
 def print_styled(text: str, style: str, dim_text: str = "") -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 from appliance.cli import options, output
@@ -52,8 +51,8 @@ def serve(
 
             output.print_json_line(msgspec.to_builtins(address))
         else:
-            output.print_line(f"{address.url}  (token: {output.display_path(address.token_file)}; Ctrl-C stops it)")
-            sys.stdout.flush()  # into a file or a pipe, too
+            line = f"{address.url}  (token: {output.display_path(address.token_file)}; Ctrl-C stops it)"
+            output.print_line(line, flush=True)
 
     def say_waiting(owner: str) -> None:
         output.say(f"The memory is in use by {owner}. Waiting until it can leave it…")

@@ -275,7 +275,8 @@ class Narrator:
         self.end()
         rest = f"  {report.format or '-'}  {report.new:,} new, {report.updated:,} updated, {report.duplicates:,} known"
         room = import_report.width() - len(report.status) - len(rest) - 2
-        output.print_line(f"{report.status}  {import_report.shorten_path(report.path, max(room, MIN_PATH))}{rest}")
+        path = import_report.shorten_path(report.path, max(room, MIN_PATH))
+        output.print_line(f"{report.status}  {path}{rest}", flush=True)
         if with_problems:
             import_report.say_problems(report.errors)
             if report.notes != self._notes.get(report.path):  # a log that grows has the same ones again and again

@@ -66,7 +66,10 @@ async def _serve(memory_lease: MemoryLease, grant: Grant) -> None:
                 pending = _PendingRequests()
                 refusals.answer_on(outgoing)
                 options = mcp_server.create_initialization_options()
-                await mcp_server.run(_InputStream(incoming, pending), _OutputStream(outgoing, pending), options)
+                try:
+                    await mcp_server.run(_InputStream(incoming, pending), _OutputStream(outgoing, pending), options)
+                finally:
+                    sys.stdout.flush()  # to stderr: behind this, stdout is the client's again
             group.cancel_scope.cancel()
     except* _CLIENT_GONE_ERRORS:
         pass
