@@ -194,7 +194,7 @@ def _own(command: Command) -> Sequence[Option]:
 
 def _options(options: Iterable[Option]) -> Iterator[str]:
     for option in options:
-        names = ", ".join(f"\\fB{_escaped(name)}\\fR" for name in option.names)
+        names = option.written(lambda name: f"\\fB{_escaped(name)}\\fR")
         yield from (".TP", f"{names} \\fI{_escaped(option.metavar)}\\fR" if option.metavar else names)
         yield from _text(option.help)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+from appliance.cli.reference.commands import Command, Option, read_commands
 from docs_site.error_pages import exit_codes
 from docs_site.markdown import code, fence, prose, table
 
@@ -25,23 +25,14 @@ LONGEST_OPTION = 32
 
 def pages(docs: Path) -> dict[str, str]:
     """Every page by its path. ``docs`` is the folder that has the guides."""
-    from typer.main import get_command
+    from appliance.cli.app import VERBS
 
-    from appliance.cli.app import VERBS, app
-
-    program: Any = get_command(app)
-    found = {
-        f"reference/cli/{name}.md": _page(name, program.commands[name], docs)
-        for verbs in VERBS.values()
-        for name in verbs
-    }
+    verbs = {command.path[0]: command for command in read_commands().commands}
+    found = {f"reference/cli/{name}.md": _page(verbs[name], docs) for names in VERBS.values() for name in names}
     listed = "".join(
         f"\n## {group}\n\n"
-        + table(
-            ("verb", "what it does"),
-            ((f"[{code(name)}](cli/{name}.md)", _short(program.commands[name])) for name in verbs),
-        )
-        for group, verbs in VERBS.items()
+        + table(("verb", "what it does"), ((f"[{code(name)}](cli/{name}.md)", verbs[name].summary) for name in names))
+        for group, names in VERBS.items()
     )
     found["reference/cli.md"] = (
         "# Command line\n\n"
@@ -55,10 +46,11 @@ def pages(docs: Path) -> dict[str, str]:
     return found
 
 
-def _page(name: str, command: Any, docs: Path) -> str:
-    parts = [f"# appliance {name}\n", *_described(command, ("appliance", name))]
-    for path, inner in _inner(command, ("appliance", name)):
-        parts += [f"## {' '.join(path)}\n", *_described(inner, path)]
+def _page(verb: Command, docs: Path) -> str:
+    name = verb.path[0]
+    parts = [f"# {verb.name}\n", *_described(verb)]
+    for inner in [*verb.walk()][1:]:
+        parts += [f"## {inner.name}\n", *_described(inner)]
     guides = [*([name] if (docs / f"{name}.md").exists() else []), *GUIDES.get(name, ())]
     links = [f"[{_title(docs, guide)}](../../{guide}.md)" for guide in guides]
     more = f"More: {', '.join(links)}. " if links else ""
@@ -70,39 +62,28 @@ def _title(docs: Path, guide: str) -> str:
     return path.read_text(encoding="utf-8").splitlines()[0].lstrip("# ") if path.exists() else guide.rpartition("/")[2]
 
 
-def _inner(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for name, inner in getattr(command, "commands", {}).items():
-        yield (*path, name), inner
-        yield from _inner(inner, (*path, name))
-
-
-def _described(command: Any, path: tuple[str, ...]) -> Iterator[str]:
+def _described(command: Command) -> Iterator[str]:
     """The help of a command: words, usage, arguments and options, examples."""
-    context = command.make_context(path[-1], [], resilient_parsing=True)
-    usage = " ".join([*path, *command.collect_usage_pieces(context)])
-    words, examples = _parted(command.help or "")
+    words, examples = _parted(command.help)
     yield words + "\n"
-    yield fence(usage)
-    for kind, head in (("argument", "argument"), ("option", "option")):
-        records = [
-            part.get_help_record(context) for part in command.get_params(context) if part.param_type_name == kind
-        ]
-        rows = [
-            (_named(record[0]), prose(record[1])) for record in records if record and not record[0].startswith("--help")
-        ]
-        if rows:
-            yield table((head, "what it is"), rows)
+    yield fence(f"{command.name} {command.usage}")
+    arguments = [(one, f"{one.help} [required]" if one.is_required else one.help) for one in command.arguments]
+    if described := [(code(one.metavar), prose(help)) for one, help in arguments if one.help]:
+        yield table(("argument", "what it is"), described)
+    if options := [(_named(one), prose(one.help)) for one in command.options if one.names != ("--help",)]:
+        yield table(("option", "what it is"), options)
     if examples:
         yield "Examples:\n"
         yield fence(examples, "sh")
 
 
-def _named(option: str) -> str:
+def _named(option: Option) -> str:
     """An option with its value. Many choices are code by themselves, so that a line can end between them."""
-    name, _, choices = option.partition(" ")
-    if len(option) <= LONGEST_OPTION or "|" not in choices:
-        return code(option)
-    return f"{code(name)} {', '.join(map(code, choices.split('|')))}"
+    names = option.written()
+    whole = f"{names} {option.metavar}".rstrip()
+    if len(whole) <= LONGEST_OPTION or "|" not in option.metavar:
+        return code(whole)
+    return f"{code(names)} {', '.join(map(code, option.metavar.split('|')))}"
 
 
 def _parted(text: str) -> tuple[str, str]:
@@ -117,7 +98,3 @@ def _parted(text: str) -> tuple[str, str]:
         else:
             words.append(prose("\n".join(line.strip() for line in lines)))
     return "\n\n".join(words), "\n".join(examples)
-
-
-def _short(command: Any) -> str:
-    return str(command.get_short_help_str(200))

@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from docs_site.markdown import cell, code, docstring, fence, prose, table
+from docs_site.signatures import annotation_text, property_type, signature_parts
 
 FOLDER = "reference/python"
 LINE = 96
@@ -110,7 +111,9 @@ def _types_page(kinds: Mapping[str, type]) -> str:
         parts += [f"## {name} {{ #{name} }}\n", docstring(_doc(kind))]
         if is_dataclass(kind):
             parts.append(
-                table(("field", "type"), ((code(one.name), code(cell(_annotation(one.type)))) for one in fields(kind)))
+                table(
+                    ("field", "type"), ((code(one.name), code(cell(annotation_text(one.type)))) for one in fields(kind))
+                )
             )
         members = [(one, member, text) for one, member, text in _methods(kind, kind) if not _is_field(kind, one)]
         parts.append(
@@ -150,32 +153,11 @@ def _async_page(kinds: Mapping[str, type]) -> str:
 def signature(name: str, member: Any) -> str:
     """A signature as it is written; a long one has a line for each parameter."""
     if isinstance(member, property):
-        assert member.fget is not None
-        return f"{name}: {_annotation(inspect.signature(member.fget).return_annotation)}"
-    shape = inspect.signature(member)
-    parts, last = [], None
-    for one in shape.parameters.values():
-        if one.name == "self":
-            continue
-        if one.kind is one.KEYWORD_ONLY and last not in (one.KEYWORD_ONLY, one.VAR_POSITIONAL):
-            parts.append("*")
-        stars = "*" * (one.kind is one.VAR_POSITIONAL) + "**" * (one.kind is one.VAR_KEYWORD)
-        hint = "" if one.annotation is one.empty else f": {_annotation(one.annotation)}"
-        parts.append(f"{stars}{one.name}{hint}{_default(one)}")
-        last = one.kind
-    gives = "" if shape.return_annotation is shape.empty else f" -> {_annotation(shape.return_annotation)}"
+        return f"{name}: {property_type(member)}"
+    parts, gives = signature_parts(member)
+    parts = [part for part in parts if part != "self"]
     line = f"{name}({', '.join(parts)}){gives}"
     return line if len(line) <= LINE else f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){gives}"
-
-
-def _default(parameter: inspect.Parameter) -> str:
-    if parameter.default is parameter.empty:
-        return ""
-    return " = …" if inspect.isroutine(parameter.default) else f" = {parameter.default!r}"
-
-
-def _annotation(annotation: Any) -> str:
-    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
 def _doc(kind: type) -> str:

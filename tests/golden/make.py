@@ -10,9 +10,11 @@ Topics of LoCoMo need the research data beside the project, and are left alone w
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[2] / "packaging"))  # what writes signatures for the documentation, too
 from tests.golden import demo, interfaces, locomo, python_api
 
 FILES = Path(__file__).parent / "files"

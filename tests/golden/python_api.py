@@ -8,6 +8,8 @@ from dataclasses import fields, is_dataclass
 from types import ModuleType
 from typing import Any
 
+from docs_site.signatures import annotation_text, property_type, signature_parts
+
 import appliance
 import appliance_models
 from appliance import Appliance, errors
@@ -49,7 +51,7 @@ def _members(kind: type) -> dict[str, Any]:
     public: a memory makes it."""
     found: dict[str, Any] = {"is a": [base.__name__ for base in kind.__mro__[1:-1] if base in _PLAIN]}
     if is_dataclass(kind):
-        found |= {field.name: _annotation(field.type) for field in fields(kind)}
+        found |= {field.name: annotation_text(field.type) for field in fields(kind)}
     for base in reversed([base for base in kind.__mro__ if base.__module__.startswith("appliance")]):
         for name, member in vars(base).items():
             if name == "__init__" and not is_dataclass(kind) and _is_made_by_callers(kind):
@@ -69,7 +71,7 @@ def _is_made_by_callers(kind: Any) -> bool:
 
 def _member(member: Any) -> Any:
     if isinstance(member, property):
-        return f"property -> {_annotation(inspect.signature(member.fget).return_annotation)}"  # type: ignore[arg-type]
+        return f"property -> {property_type(member)}"
     function = getattr(member, "__func__", member)
     return _signature(function) if inspect.isfunction(function) else "attribute"
 
@@ -109,28 +111,7 @@ def _errors() -> dict[str, str]:
 
 
 def _signature(function: Callable[..., Any]) -> str | list[str]:
-    """A signature as it is written, and the same in every version of Python; a long one parameter by parameter."""
-    shape = inspect.signature(function)
-    parts: list[str] = []
-    last = None
-    for one in shape.parameters.values():
-        if one.kind is one.KEYWORD_ONLY and last not in (one.KEYWORD_ONLY, one.VAR_POSITIONAL):
-            parts.append("*")
-        stars = "*" * (one.kind is one.VAR_POSITIONAL) + "**" * (one.kind is one.VAR_KEYWORD)
-        hint = "" if one.annotation is one.empty else f": {_annotation(one.annotation)}"
-        parts.append(f"{stars}{one.name}{hint}{_default(one)}")
-        last = one.kind
-    gives = "" if shape.return_annotation is shape.empty else f" -> {_annotation(shape.return_annotation)}"
+    """A signature as it is written; a long one parameter by parameter."""
+    parts, gives = signature_parts(function)
     line = f"({', '.join(parts)}){gives}"
     return line if len(line) <= ONE_LINE else [*parts, gives.strip()]
-
-
-def _default(parameter: inspect.Parameter) -> str:
-    if parameter.default is parameter.empty:
-        return ""
-    function = inspect.isroutine(parameter.default)
-    return " = <function>" if function else f" = {parameter.default!r}"
-
-
-def _annotation(annotation: Any) -> str:
-    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)

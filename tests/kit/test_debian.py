@@ -34,7 +34,10 @@ def test_text_can_be_no_request_of_roff() -> None:
     verb = Command(
         ("say",), "Say it.",
         "Say .hidden -- it's C:\\dir.\n\n.SH is a word\n\n\b\nExamples:\n  appliance say '.x' ~/ü", "{WORD}",
-        (Option(("-k", "--key"), "K", "The .key.", Values(), False),),
+        (
+            Option(("-k", "--key"), "K", "The .key.", Values(), False),
+            Option(("--wait", "--no-wait"), "", "Or later.", Values(), False, opposites=("--no-wait",)),
+        ),
         (Argument("{WORD}", "'Quoted'.", Values(), False),), (),
     )  # fmt: skip
     lines = build_manual.verb_page(verb, "2026-01-01").splitlines()
@@ -42,6 +45,7 @@ def test_text_can_be_no_request_of_roff() -> None:
     assert "\\&.SH is a word" in lines and "\\(aqQuoted\\(aq." in lines
     assert "appliance say \\(aq.x\\(aq \\(ti/\\[u00FC]" in lines
     assert "\\fB\\-k\\fR, \\fB\\-\\-key\\fR \\fIK\\fR" in lines
+    assert "\\fB\\-\\-wait\\fR / \\fB\\-\\-no\\-wait\\fR" in lines
 
 
 def test_every_verb_has_a_page_that_mandoc_accepts(manual: Path) -> None:

@@ -39,6 +39,7 @@ class Option:
         metavar: The name of its value; empty if it takes none.
         help: What ``--help`` says of it, with its default and its bounds.
         repeatable: Whether it may be given several times.
+        opposites: Those of its names that turn it off: ``("--no-wait",)``.
     """
 
     names: tuple[str, ...]
@@ -46,6 +47,12 @@ class Option:
     help: str
     values: Values
     repeatable: bool
+    opposites: tuple[str, ...] = ()
+
+    def written(self, style: Callable[[str], str] = str) -> str:
+        """Its names, each in a style: ``-k, --limit`` or ``--wait / --no-wait``."""
+        names = [style(name) for name in self.names if name not in self.opposites]
+        return " / ".join(filter(None, (", ".join(names), ", ".join(map(style, self.opposites)))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,7 @@ class Argument:
     help: str
     values: Values
     repeatable: bool
+    is_required: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +128,16 @@ def _read(command: Any, context: Any, path: tuple[str, ...]) -> Command:
         values = _values(parameter)
         if parameter.param_type_name == "argument":
             help = parameter.help or ""
-            arguments.append(Argument(parameter.make_metavar(context), help, values, parameter.nargs == -1))
+            metavar, is_repeatable = parameter.make_metavar(context), parameter.nargs == -1
+            arguments.append(Argument(metavar, help, values, is_repeatable, parameter.required))
             continue
         record = parameter.get_help_record(context)
         if record is not None:
             names = (*parameter.opts, *parameter.secondary_opts)
             metavar = "" if parameter.is_flag else parameter.make_metavar(context)
             ordered = tuple(sorted(names, key=lambda name: name.startswith("--")))
-            options.append(Option(ordered, metavar, record[1], values, parameter.multiple))
+            opposites = tuple(parameter.secondary_opts)
+            options.append(Option(ordered, metavar, record[1], values, parameter.multiple, opposites))
     return Command(
         path,
         command.get_short_help_str(200),
