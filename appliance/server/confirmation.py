@@ -3,6 +3,7 @@ preview has shown."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
 import secrets
@@ -16,8 +17,11 @@ if TYPE_CHECKING:
 CODE_BYTES = 6
 """Bytes of a code: too many to guess, few enough for a small model to copy."""
 
-_KEY = secrets.token_bytes(32)
-"""The key of this process's codes: a preview is confirmed in the process that gave it."""
+
+@functools.cache
+def _key() -> bytes:
+    """The key of this process's codes: a preview is confirmed in the process that gave it."""
+    return secrets.token_bytes(32)
 
 
 def code_of(selection: object, preview: ErasurePreview) -> str:
@@ -27,7 +31,7 @@ def code_of(selection: object, preview: ErasurePreview) -> str:
         len(preview.contacts),
     )  # fmt: skip
     encoded = msgspec.json.encode((selection, selected))
-    return hmac.new(_KEY, encoded, hashlib.sha256).digest()[:CODE_BYTES].hex()
+    return hmac.new(_key(), encoded, hashlib.sha256).digest()[:CODE_BYTES].hex()
 
 
 def is_code_of(code: str, selection: object, preview: ErasurePreview) -> bool:

@@ -16,6 +16,7 @@ import appliance_models
 from appliance import Appliance
 from appliance.cli.app import app
 from appliance_models import DEFAULT_MODEL, Embedder
+from tests import forked_programs
 from tests.homes import copied
 
 read_model = appliance_models.load
@@ -93,7 +94,7 @@ def process() -> Process:
     """Run a command line in a process of its own, with pipes."""
 
     def call(*arguments: str | Path, **more: Any) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
+        return forked_programs.run(
             command(*arguments), capture_output=True, env=environment(), cwd=ROOT, timeout=120, check=False, **more
         )
 

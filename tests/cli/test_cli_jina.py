@@ -18,6 +18,7 @@ from appliance import Appliance
 from appliance.cli import sending
 from appliance.types import ReindexForecast
 from appliance_models import DEFAULT_MODEL
+from tests import forked_programs
 from tests.jina_server import KEY, Served, refusal, serving
 from tests.waits import PATIENCE, until
 
@@ -167,7 +168,7 @@ def test_an_interrupted_ingest_goes_on_with_what_has_no_vector(home: Path, tmp_p
         "JINA_API_KEY": KEY, "APPLIANCE_JINA_TOKENS_A_MINUTE": "0",
     }  # fmt: skip
     try:
-        running = subprocess.Popen(
+        running = forked_programs.Popen(
             command("ingest", chats), env=environment(**variables), cwd=ROOT,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
@@ -177,7 +178,7 @@ def test_an_interrupted_ingest_goes_on_with_what_has_no_vector(home: Path, tmp_p
         running.send_signal(ended_by)
         assert running.wait(PATIENCE) != 0
         told("")
-        done = subprocess.run(
+        done = forked_programs.run(
             command("reindex", "--pending", "--json"), env=environment(**variables), cwd=ROOT,
             capture_output=True, check=True, timeout=PATIENCE,
         )  # fmt: skip

@@ -22,6 +22,7 @@ from cli_runs import ROOT, Process, command, environment, line, write
 from appliance import cli
 from appliance.cli.app import run as command_line
 from appliance.transports import owner_process
+from tests import forked_programs
 from tests.waits import PATIENCE, until
 
 HEAVY = {
@@ -61,7 +62,7 @@ def test_streams_are_apart(process: Process, kept: Path) -> None:
 
 @pytest.mark.slow
 def test_output_does_not_depend_on_the_locale(process: Process, kept: Path) -> None:
-    shown = subprocess.run(
+    shown = forked_programs.run(
         command("search", "picture", "-k", "1"), capture_output=True, timeout=60, check=False, cwd=ROOT,
         env=environment(PYTHONIOENCODING="ascii"),
     )  # fmt: skip
@@ -74,7 +75,7 @@ def test_output_does_not_depend_on_the_locale(process: Process, kept: Path) -> N
 def test_a_reader_that_has_enough_ends_it_quietly(kept: Path, verb: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(
+    done = forked_programs.run(
         command(*verb), stdout=writer, stderr=subprocess.PIPE, env=environment(), cwd=ROOT, timeout=60, check=False
     )
     os.close(writer)
@@ -86,7 +87,7 @@ def test_a_reader_that_has_enough_ends_it_quietly(kept: Path, verb: list[str]) -
 @pytest.mark.slow
 def test_a_full_disk_is_no_bug(kept: Path) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(
+        done = forked_programs.run(
             command("export", "-"), stdout=full, stderr=subprocess.PIPE, env=environment(), cwd=ROOT, timeout=60,
             check=False,
         )  # fmt: skip
@@ -108,7 +109,7 @@ def committed(home: Path) -> int:
 def test_an_interrupt_keeps_what_was_committed(home: Path, tmp_path: Path, process: Process) -> None:
     words = "river stone house garden train ticket server cache queue lamp winter bread cheese"
     big = write(tmp_path / "big.jsonl", [line(f"s{i // 50}", i % 25, f"{words} {i}") for i in range(30_000)])
-    running = subprocess.Popen(
+    running = forked_programs.Popen(
         command("ingest", big), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), cwd=ROOT
     )
     until(lambda: committed(home) or running.poll() is not None, "a commit")
@@ -130,7 +131,7 @@ def held(home: Path) -> Iterator[int]:
         "with Engine.open(sys.argv[1], worker=False, purpose='a long ingest'):\n"
         "    print('open', flush=True); sys.stdin.read()\n"
     )
-    other = subprocess.Popen(
+    other = forked_programs.Popen(
         [sys.executable, "-c", script, str(home)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(), cwd=ROOT,
     )  # fmt: skip
@@ -231,7 +232,7 @@ def test_nothing_heavy_is_loaded_before_it_is_used(home: Path, verb: list[str]) 
 def terminal(*arguments: str, **variables: str) -> str:
     """What a verb shows on a terminal of 80 columns, both streams together."""
     controller, end = pty.openpty()
-    running = subprocess.Popen(
+    running = forked_programs.Popen(
         command(*arguments), stdin=end, stdout=end, stderr=end, cwd=ROOT,
         env=environment(TERM="xterm-256color", COLUMNS="80", LINES="24", **variables),
     )  # fmt: skip
@@ -293,7 +294,7 @@ def test_a_screen_alone_has_its_memory_opened_before_the_verbs_are_loaded(
 @pytest.mark.slow
 def test_a_daemon_says_its_address_at_once_into_a_pipe(home: Path) -> None:
     arguments = command("serve", "--port", "0", "--home", home)
-    with subprocess.Popen(arguments, env=environment(), stdout=subprocess.PIPE, text=True) as daemon:
+    with forked_programs.Popen(arguments, env=environment(), stdout=subprocess.PIPE, text=True) as daemon:
         assert daemon.stdout is not None
         try:
             assert daemon.stdout.readline().startswith("http://127.0.0.1:")

@@ -13,6 +13,7 @@ from cli_runs import ROOT, TRIP, Run, command, document, environment, write
 
 from appliance.cli.watch import Narrator
 from appliance.types import FileReport, InputProblem
+from tests import forked_programs
 from tests.waits import PATIENCE
 
 
@@ -114,7 +115,7 @@ def test_a_folder_that_may_not_be_read(run: Run, folder: Path, monkeypatch: pyte
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_reads_what_lands_until_it_is_told_to_end(folder: Path, number: signal.Signals) -> None:
-    process = subprocess.Popen(
+    process = forked_programs.Popen(
         command("watch", folder, "--json"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Sequence
@@ -22,6 +21,7 @@ from appliance.errors import StoreCorrupt, StoreVersion
 from appliance.store.index.edge import open_edge
 from appliance.store.vectors import HEADER_BYTES
 from appliance_models import HashEmbedder
+from tests import forked_programs
 from tests.homes import copied
 
 pytestmark = pytest.mark.slow
@@ -300,7 +300,7 @@ def test_a_full_disk_is_a_clear_error_and_loses_nothing(
     home: Path, export: Path, tmp_path: Path, phase: str, room: int, told: int
 ) -> None:
     more = write(tmp_path / "more.jsonl", chat("ben", 2_500))
-    ended = subprocess.run(
+    ended = forked_programs.run(
         [sys.executable, "-c", FULL, phase, str(home), str(room), str(export), str(more)],
         capture_output=True,
         text=True,

@@ -15,6 +15,7 @@ from crash_runs import open_memory, write
 
 from appliance import Appliance
 from appliance.types import FactState
+from tests import forked_programs
 from tests.engines import engine_of
 
 pytestmark = pytest.mark.slow
@@ -61,7 +62,7 @@ def test_killed_readings_come_to_the_same_facts(tmp_path: Path) -> None:
         expected = content(memory)
     kills = 0
     for attempt in range(4):
-        process = subprocess.Popen(
+        process = forked_programs.Popen(
             [sys.executable, "-c", WORKER, str(tmp_path / "killed")],
             stdout=subprocess.PIPE,
             text=True,

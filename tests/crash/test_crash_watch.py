@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from crash_runs import chat, open_memory, write
 
+from tests import forked_programs
+
 pytestmark = [pytest.mark.skipif(os.name != "posix", reason="there is no SIGKILL"), pytest.mark.slow]
 
 WATCHER = """
@@ -32,7 +34,7 @@ FEW, MANY = 2, 20
 
 
 def watch(home: Path, folder: Path, *more: str) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
+    process = forked_programs.Popen(
         [sys.executable, "-c", WATCHER, str(home), str(folder), *more],
         stdout=subprocess.PIPE,
         text=True,

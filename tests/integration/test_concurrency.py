@@ -6,7 +6,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -28,7 +27,7 @@ from appliance.subscriptions import Events
 from appliance.transports.memory import MemoryTransport
 from appliance.types import Event
 from appliance_models import HashEmbedder
-from tests import waits
+from tests import forked_programs, waits
 from tests.engines import engine_of
 from tests.waits import PATIENCE, until
 
@@ -229,7 +228,7 @@ for round in range(8):
 @pytest.mark.slow
 def test_a_database_is_closed_under_its_readers(tmp_path: Path) -> None:
     """SQLite ends the process when a connection is closed within a call of it: seven of eight runs, once."""
-    subprocess.run([sys.executable, "-c", READ_WHILE_CLOSING, str(tmp_path)], check=True, timeout=120)
+    forked_programs.run([sys.executable, "-c", READ_WHILE_CLOSING, str(tmp_path)], check=True, timeout=120)
 
 
 def test_what_is_closed_says_so(memory: Appliance) -> None:
@@ -245,7 +244,7 @@ def test_what_is_closed_says_so(memory: Appliance) -> None:
 def test_a_second_owner_is_refused_by_the_name_of_the_first(home: Path) -> None:
     with Appliance.open(home, embedder=HashEmbedder(), purpose="the first one"):
         code = "import sys; from appliance.engine.engine import Engine; Engine.open(sys.argv[1])"
-        done = subprocess.run(
+        done = forked_programs.run(
             [sys.executable, "-c", code, str(home)],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
             capture_output=True,

@@ -22,6 +22,7 @@ from appliance.paths import Home
 from appliance.store import generations
 from appliance.store.chunks import SUMMARY_POINTS
 from appliance_models import HashEmbedder
+from tests import forked_programs
 from tests.engines import engine_of
 from tests.homes import file_data
 
@@ -279,7 +280,7 @@ with Appliance.open(sys.argv[1], worker=False, embedder=HashEmbedder()) as memor
 @pytest.mark.parametrize("moment", [0.3, pytest.param(1.2, marks=pytest.mark.campaign)])
 def test_killed_at_any_moment_it_is_finished_later(home: Path, large: Appliance, moment: float) -> None:
     large.close()
-    process = subprocess.Popen([sys.executable, "-c", FORGET, str(home)], stdout=subprocess.PIPE, text=True)
+    process = forked_programs.Popen([sys.executable, "-c", FORGET, str(home)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdout.readline() == "open\n"
     with suppress(subprocess.TimeoutExpired):
         process.wait(moment)

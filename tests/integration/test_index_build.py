@@ -17,6 +17,7 @@ import pytest
 from appliance import Appliance
 from appliance.ingest import index_build
 from appliance_models import HashEmbedder
+from tests import forked_programs
 
 pytestmark = pytest.mark.usefixtures("every_field_index")
 
@@ -151,7 +152,7 @@ def test_killed_at_any_moment_it_repairs_itself(home: Path, large: Appliance, mo
     before = answers(large)
     large.close()
     for moment in moments:
-        process = subprocess.Popen([sys.executable, "-c", REINDEX, str(home)], stdout=subprocess.PIPE, text=True)
+        process = forked_programs.Popen([sys.executable, "-c", REINDEX, str(home)], stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None and process.stdout.readline() == "open\n"
         with suppress(subprocess.TimeoutExpired):
             process.wait(moment)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from appliance import Appliance
 from appliance.store import generations
 from appliance.store.passages import SECTION_CHUNKS, text_digest
 from appliance_models import HashEmbedder, SpannedText, UnknownModel
+from tests import forked_programs
 from tests.engines import engine_of
 from tests.homes import holding
 
@@ -270,7 +270,7 @@ def test_killed_in_the_middle_it_goes_on(home: Path, tmp_path: Path, reads: int)
     texts = [long_text(f"topic{number}x", 400) for number in range(120)]
     export = exported(tmp_path, *texts)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    ended = subprocess.run(
+    ended = forked_programs.run(
         [sys.executable, "-c", KILLED, str(home), str(export), str(reads)], env=environment, capture_output=True
     )
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()

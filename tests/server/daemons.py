@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance import Appliance
+from tests import forked_programs
 from tests.tested_program import PROGRAM
 from tests.waits import PATIENCE
 
@@ -84,7 +85,7 @@ def command(home: Path, *options: str | Path) -> list[str]:
 
 def start(home: Path, *options: str | Path, **variables: str) -> Daemon:
     """A daemon that is ready."""
-    process = subprocess.Popen(
+    process = forked_programs.Popen(
         command(home, *options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(**variables)
     )
     assert process.stdout is not None

@@ -13,6 +13,7 @@ from pathlib import Path
 from daemons import ROOT, TALK, environment
 
 from appliance import Appliance
+from tests import forked_programs
 from tests.tested_program import PROGRAM
 from tests.waits import PATIENCE
 
@@ -29,7 +30,7 @@ with Appliance.open(sys.argv[1], worker=False, purpose="the first one") as memor
 @contextmanager
 def other_owner(home: Path, prepare: str = "") -> Iterator[subprocess.Popen[bytes]]:
     """Another process that owns the home until its stdin is closed."""
-    process = subprocess.Popen(
+    process = forked_programs.Popen(
         [sys.executable, "-c", HOLDER, str(home), prepare],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(),
     )  # fmt: skip
@@ -54,7 +55,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def command_line(home: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+    return forked_programs.Popen(
         [*PROGRAM, *arguments, "--home", str(home)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), cwd=ROOT,
     )  # fmt: skip

@@ -17,6 +17,7 @@ from appliance.errors import ApplianceError, DaemonGone, HomeLocked, NotFound, U
 from appliance.server.daemon import _take_over
 from appliance.types import Event, FileReport
 from appliance_models import HashEmbedder
+from tests import forked_programs
 from tests.summary_talk import chat, write
 from tests.waits import PATIENCE, until
 
@@ -208,7 +209,7 @@ def test_a_second_daemon_is_told_that_there_is_one_and_waits_for_none(daemon: Da
 @pytest.mark.slow
 def test_whoever_comes_while_a_daemon_begins_waits_for_it(tmp_path: Path) -> None:
     home = filled(tmp_path / "home")
-    process = subprocess.Popen(command(home), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment())
+    process = forked_programs.Popen(command(home), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment())
     try:
         until(lambda: b"appliance serve" in (home / "lock").read_bytes() or process.poll() is not None)
         with Appliance.open(home) as memory:

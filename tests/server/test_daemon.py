@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import tempfile
 import threading
 from pathlib import Path
@@ -20,6 +19,7 @@ from appliance.errors import HomeError, HomeLocked
 from appliance.paths import Home
 from appliance.server import logs, sockets
 from appliance.transports.daemon import DaemonTransport
+from tests import forked_programs
 from tests.waits import PATIENCE, until
 
 
@@ -49,7 +49,7 @@ def test_it_is_private_and_leaves_nothing_of_itself_behind(home: Path) -> None:
 @pytest.mark.slow
 def test_a_second_one_is_refused_naming_the_first(home: Path) -> None:
     with running(home) as daemon:
-        ended = subprocess.run(command(home), capture_output=True, env=environment(), timeout=60, check=False)
+        ended = forked_programs.run(command(home), capture_output=True, env=environment(), timeout=60, check=False)
     assert ended.returncode == 3
     said = json.loads(ended.stdout)["error"]
     assert f"'appliance serve' (process {daemon.process.pid})" in said["message"]
@@ -62,12 +62,12 @@ def test_a_port_in_use_and_an_address_that_others_reach_are_refused(home: Path) 
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        ended = subprocess.run(
+        ended = forked_programs.run(
             [*command(home), "--port", port], capture_output=True, env=environment(), timeout=60, check=False
         )
     assert ended.returncode == 2
     assert f"Port {port} is in use" in ended.stderr.decode()
-    ended = subprocess.run(
+    ended = forked_programs.run(
         [*command(home), "--host", "0.0.0.0"], capture_output=True, env=environment(), timeout=60, check=False
     )
     assert ended.returncode == 2

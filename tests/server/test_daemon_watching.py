@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from appliance import Appliance, HomeError
+from tests import forked_programs
 from tests.server.daemons import ROOT, Daemon, environment, filled, running
 from tests.tested_program import PROGRAM
 from tests.waits import PATIENCE, until
@@ -36,7 +37,7 @@ def daemon(home: Path) -> Iterator[Daemon]:
 
 
 def appliance(home: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return forked_programs.run(
         [*PROGRAM, *map(str, words), "--home", str(home)],
         capture_output=True, text=True, env=environment(**FAST), check=False, timeout=120,
     )  # fmt: skip
@@ -66,7 +67,7 @@ def test_discover_watch_is_followed(home: Path, tmp_path: Path) -> None:
     (person / "Downloads").mkdir(parents=True)
     (person / "Downloads/chat.jsonl").write_text(lines("ana", 2))
     with running(filled(home, []), HOME=str(person), **FAST):
-        done = subprocess.run(
+        done = forked_programs.run(
             [*PROGRAM, "discover", "--watch", "--json", "--home", str(home)],
             capture_output=True, env=environment(HOME=str(person), **FAST), check=True, timeout=120,
         )  # fmt: skip
@@ -77,7 +78,7 @@ def test_discover_watch_is_followed(home: Path, tmp_path: Path) -> None:
 
 def test_watching_beside_a_daemon_reads_no_file_twice(daemon: Daemon, home: Path, folder: Path) -> None:
     words = [*PROGRAM, "watch", str(folder), "--json", "--home", str(home)]
-    with subprocess.Popen(
+    with forked_programs.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**FAST), cwd=ROOT
     ) as other:
         assert other.stdout is not None and other.stderr is not None
@@ -111,7 +112,7 @@ runpy.run_module("appliance", run_name="__main__")
 @pytest.mark.slow
 def test_watching_goes_on_without_a_daemon_that_is_killed(daemon: Daemon, home: Path, folder: Path) -> None:
     words = [sys.executable, "-c", HASTY, "watch", str(folder), "--json", "--home", str(home)]
-    with subprocess.Popen(
+    with forked_programs.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(**FAST), cwd=ROOT
     ) as other:
         assert other.stdout is not None and other.stderr is not None

@@ -17,6 +17,7 @@ from appliance import Appliance
 from appliance.engine.engine import Engine
 from appliance.errors import HomeLocked
 from appliance.server.mcp.memory_lease import MemoryLease
+from tests import forked_programs
 from tests.server.mcp_runs import READER, ROOT, TOOLS, Caller, over_pipes
 from tests.tested_program import STRICT_PROGRAM
 from tests.waits import PATIENCE, until
@@ -38,7 +39,7 @@ def call(id: int, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 def begin(*arguments: str, **variables: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+    return forked_programs.Popen(
         [*STRICT_PROGRAM, "mcp", *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

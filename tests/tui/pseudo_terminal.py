@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests import forked_programs
 from tests.tested_program import PROGRAM
 from tests.waits import until
 
@@ -86,7 +87,7 @@ def pseudo_terminal(
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
     paths = os.pathsep.join(str(ROOT / name) for name in (".", "models", "tui"))
     inherited = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LINES")}
-    process = subprocess.Popen(
+    process = forked_programs.Popen(
         [*PROGRAM, "tui", "--home", str(home), *options],
         stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
         env={**inherited, "PYTHONPATH": paths, "TERM": "xterm-256color", "COLORTERM": "truecolor", **env},

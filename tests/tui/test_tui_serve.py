@@ -22,6 +22,7 @@ from appliance.client import Appliance
 from appliance.engine.engine import Engine
 from appliance.paths import Home
 from appliance_tui.browser import COOKIE_NAME, BrowserServer, TokenMiddleware, _is_local_request
+from tests import forked_programs
 from tests.tested_program import PROGRAM
 from tests.waits import PATIENCE
 
@@ -69,7 +70,7 @@ def environment() -> dict[str, str]:
 @contextmanager
 def serving(home: Path, *options: str) -> Iterator[Served]:
     command = [*PROGRAM, "tui", "--serve", "--home", str(home), *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
+    with forked_programs.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
         assert process.stdout is not None
         line = process.stdout.readline().decode().strip()
         if not line:
@@ -204,7 +205,7 @@ def test_it_ends_as_asked_and_takes_its_daemon_along(home: Path) -> None:
 
 @pytest.mark.slow
 def test_a_daemon_that_is_there_is_used_and_left_running(home: Path) -> None:
-    daemon = subprocess.Popen(
+    daemon = forked_programs.Popen(
         [*PROGRAM, "serve", "--home", str(home), "--port", "0", "--json"],
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment(),
     )  # fmt: skip
@@ -222,7 +223,7 @@ def test_a_daemon_that_is_there_is_used_and_left_running(home: Path) -> None:
 @pytest.mark.slow
 def test_a_home_whose_owner_answers_nobody_is_an_error(home: Path) -> None:
     with Engine.open(home, worker=False):
-        ended = subprocess.run(
+        ended = forked_programs.run(
             [*PROGRAM, "tui", "--serve", "--home", str(home)],
             capture_output=True, env=environment(), timeout=60, check=False,
         )  # fmt: skip
