@@ -10,6 +10,7 @@ and its glibc is the oldest that the program runs on.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import platform
 import re
@@ -45,7 +46,7 @@ def build(output: Path, cache: Path) -> Path:
     project = wheels.build_project(ROOT, cache / "project", epoch)
     packages = wheels.needed(project, pinned, target)
     shutil.rmtree(work, ignore_errors=True)
-    python = _environment(work / "environment", [wheel.path for wheel in packages])
+    python = _environment(work / "environment", [wheels.slim(wheel, cache / "slim").path for wheel in packages])
     options = [
         "--noconfirm", "--clean", "--log-level=WARN", "--onedir", "--console", "--name=appliance",
         f"--distpath={work / 'dist'}", f"--workpath={work / 'work'}", f"--specpath={work}",
@@ -64,6 +65,7 @@ def build(output: Path, cache: Path) -> Path:
     output.mkdir(parents=True, exist_ok=True)
     shutil.move(work / "dist/appliance", folder)
     _add_documents(folder, project, packages, target)
+    _add_sums(folder)
     shutil.rmtree(work)
     return folder
 
@@ -74,15 +76,6 @@ def _environment(folder: Path, files: Sequence[Path]) -> Path:
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     pip = [str(python), "-m", "pip", "install", "-q", "--no-deps", "--disable-pip-version-check"]
     subprocess.run([*pip, "--no-index", *map(str, files)], check=True)
-    packages = Path(
-        subprocess.run(
-            [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-            check=True, capture_output=True, text=True,
-        ).stdout.strip()
-    )  # fmt: skip
-    for pattern in wheels.UNUSED_FILES:
-        for unused in [*packages.glob(pattern)]:
-            shutil.rmtree(unused) if unused.is_dir() else unused.unlink()
     subprocess.run([*pip, "--require-hashes", "-r", str(build_tools.CONSTRAINTS)], check=True)
     return python
 
@@ -101,6 +94,15 @@ def _add_documents(folder: Path, project: wheels.Wheel, packages: Sequence[wheel
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.read_bytes() if isinstance(content, Path) else content)
+
+
+def _add_sums(folder: Path) -> None:
+    """List the SHA-256 of every file, by which ``appliance doctor`` finds a damaged one."""
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
+    lines = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}\n" for path in files
+    ]
+    (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
 
 
 def _python_components() -> Iterator[dict[str, object]]:

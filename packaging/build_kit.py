@@ -22,7 +22,7 @@ from kit import archive, bill, licences, own_python, share, wheels
 from kit.targets import PLATFORMS, PYTHONS, Target, this_machine
 
 ROOT = Path(__file__).resolve().parents[1]
-FORMAT = 2
+FORMAT = 3
 
 
 def build(target: Target, output: Path, cache: Path, *, with_python: bool = False, site: Path | None = None) -> Path:
@@ -37,16 +37,14 @@ def build(target: Target, output: Path, cache: Path, *, with_python: bool = Fals
     pinned = wheels.download(ROOT / "constraints.txt", target, cache / target.tag)
     project = wheels.build_project(ROOT, cache / "project", epoch)
     packages = wheels.needed(project, pinned, target)
-    (installer,) = (wheel for wheel in pinned if wheel.name == wheels.INSTALLER_PACKAGE)
     description: dict[str, Any] = {
         "format": FORMAT,
         "version": project.version,
         "commit": commit,
         "target": {"platform": target.platform, "python": target.python} | wheels.least_system(packages, target),
         "wheels": [wheel.path.name for wheel in packages],
-        "unused": list(wheels.UNUSED_FILES),
     }
-    before, debian = archive.FIRST_LINE, []
+    before, debian = archive.FIRST_LINES, []
     if with_python:
         debian = own_python.download(target, cache / f"{target.tag}-debian")
         with tempfile.TemporaryDirectory() as folder:
@@ -63,12 +61,8 @@ def build(target: Target, output: Path, cache: Path, *, with_python: bool = Fals
         "kit.json": (json.dumps(description, indent=1, sort_keys=True) + "\n").encode(),
         "bom.cdx.json": bill.document(project, packages, target, [*own_python.components(debian)]),
         "LICENSE": ROOT / "LICENSE",
-        f"tools/{installer.path.name}": installer.path,
-        **{f"wheels/{wheel.path.name}": wheel.path for wheel in packages},
-        **{
-            f"share/{share.DOCUMENTATION}/{name}": text
-            for name, text in licences.entries([*packages, installer]).items()
-        },
+        **{f"wheels/{wheel.path.name}": wheels.slim(wheel, cache / "slim").path for wheel in packages},
+        **{f"share/{share.DOCUMENTATION}/{name}": text for name, text in licences.entries(packages).items()},
     }
     output.mkdir(parents=True, exist_ok=True)
     name = f"{target.platform}.run" if with_python else f"{target.tag}.pyz"

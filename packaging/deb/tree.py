@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kit import wheels
+from kit.installer.contents import wheel_files
 from kit.targets import Target
 from kit.wheels import Wheel
 
@@ -61,10 +62,9 @@ def write(package: Package, tree: Path, manual: Path, site: Path | None) -> None
     program = tree / package.program
     program.mkdir(parents=True)
     for wheel in package.wheels:
-        unpack(wheel, program)
-    for pattern in wheels.UNUSED_FILES:
-        for unused in [*program.glob(pattern)]:
-            shutil.rmtree(unused) if unused.is_dir() else unused.unlink()
+        with zipfile.ZipFile(wheel.path) as archive:
+            for file in wheel_files(archive, wheel.path.name, wheels.is_used):
+                file.write(program)
     _text(program / "__main__.py", records.MAIN)
     _text(tree / COMMAND.lstrip("/"), records.launcher(package.python, f"/{package.program}", COMMAND), 0o755)
     for name, content in records.units(package.root, COMMAND).items():
@@ -90,18 +90,6 @@ def write(package: Package, tree: Path, manual: Path, site: Path | None) -> None
     _text(tree / f"usr/share/lintian/overrides/{NAME}", records.overrides(NAME, package.program))
     _control(package, tree)
     _settle(tree, package.epoch)
-
-
-def unpack(wheel: Wheel, folder: Path) -> None:
-    """Write the modules of a wheel into a folder.
-
-    Raises:
-        ValueError: The wheel has scripts or data, which belong elsewhere.
-    """
-    with zipfile.ZipFile(wheel.path) as archive:
-        if odd := [name for name in archive.namelist() if name.partition("/")[0].endswith(".data")]:
-            raise ValueError(f"{wheel.path.name} holds {odd[0]}: not a module")
-        archive.extractall(folder)
 
 
 def _text(path: Path, content: str, mode: int = 0o644) -> None:

@@ -30,10 +30,11 @@ def document(
     components: list[Mapping[str, object]] = (
         [_library(wheel) for wheel in wheels if wheel is not project] + _models(project) + [*others]
     )
+    needs = {wheel.name: {name for name, _ in wheel.requirements(target)} for wheel in wheels}
     edges = [
         {
             "ref": _reference(wheel),
-            "dependsOn": sorted(_reference(other) for other in wheels if other.name in _needs(wheel, target)),
+            "dependsOn": sorted(_reference(other) for other in wheels if other.name in needs[wheel.name]),
         }
         for wheel in wheels
     ]
@@ -50,10 +51,6 @@ def document(
     }
     serial = uuid.uuid5(_NAMESPACE, json.dumps(body, sort_keys=True))
     return (json.dumps({**body, "serialNumber": f"urn:uuid:{serial}"}, indent=1, sort_keys=True) + "\n").encode()
-
-
-def _needs(wheel: Wheel, target: Target) -> set[str]:
-    return {name for name, _ in wheel.requirements(target)}
 
 
 def _reference(wheel: Wheel) -> str:

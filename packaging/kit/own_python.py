@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kit.archive import SIZE
 from kit.targets import Target
 
 VERSION = "3.11"
@@ -39,6 +40,9 @@ _LEFT_OUT = re.compile(
     r"|lib-dynload/(?:_?test|_xxtest|xxlimited|_ctypes_test|_curses|_tkinter|_dbm|_gdbm|_crypt|nis|readline|ossaudiodev)"
 )
 _EPOCH = 0
+
+SUMS = "SHA256SUMS"
+"""A list of its files, by which ``appliance doctor`` finds a damaged one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,15 @@ def build(packages: Sequence[Package], folder: Path, patchelf: Path) -> bytes:
                     _write(archive, member, folder / place)
     # Of the executable alone: its libraries, and theirs, are looked for there as well.
     _quiet([str(patchelf), "--force-rpath", "--set-rpath", "$ORIGIN/../lib", str(folder / EXECUTABLE)], folder)
+    (folder / SUMS).write_text("".join(_sums(folder)), encoding="utf-8")
     return _pack(folder)
+
+
+def _sums(folder: Path) -> Iterator[str]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            yield f"{digest}  {path.relative_to(folder).as_posix()}\n"
 
 
 def _place(name: str) -> str | None:
@@ -151,8 +163,9 @@ def before(python: bytes) -> tuple[bytes, int]:
     """What stands before the zip archive of a kit with its own Python: a shell script, and that Python. Returns it, and
     at which byte the Python begins."""
     # The script names its own length, in as many digits whatever it is.
-    length = len(_SCRIPT.format(first=0, size=len(python), executable=EXECUTABLE, glibc=GLIBC))
-    script = _SCRIPT.format(first=length + 1, size=len(python), executable=EXECUTABLE, glibc=GLIBC)
+    values = {"size": len(python), "executable": EXECUTABLE, "glibc": GLIBC, "size_line": SIZE.decode()}
+    length = len(_SCRIPT.format(first=0, **values))
+    script = _SCRIPT.format(first=length + 1, **values)
     assert len(script) == length
     return script.encode() + python, length
 
@@ -176,14 +189,16 @@ _SCRIPT = """\
 #!/bin/sh
 # The memory appliance's offline kit, with a Python of its own: sh FILE install
 # After this script follow that Python (tar, gzip), and a zip archive, which it runs.
+{{
 set -eu
-kit=$0
+{size_line}kit=$0
 case $kit in */*) ;; *) kit=./$kit ;; esac
+fail() {{ echo "error: $1" >&2; exit 1; }}
+[ "$(wc -c < "$kit")" -eq "$size" ] || fail "$kit is incomplete, or was altered. Copy it again."
 folder=$(mktemp -d "${{TMPDIR:-/tmp}}/memory-appliance.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
-fail() {{ echo "error: $1" >&2; exit 1; }}
 tail -c +{first:05d} "$kit" | head -c {size} | gzip -dc 2>/dev/null | tar -xf - -C "$folder" 2>/dev/null ||
   fail "$folder can't be filled: its disk is full, or $kit is damaged. TMPDIR=FOLDER names another folder."
 "$folder/{executable}" -IS -c '' 2>/dev/null ||
@@ -192,4 +207,5 @@ which programs may run: TMPDIR=FOLDER names another one."
 status=0
 "$folder/{executable}" -IBS "$kit" "$@" || status=$?
 exit "$status"
+}}
 """

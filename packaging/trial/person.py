@@ -32,7 +32,7 @@ def few_programs(folder: Path) -> Path:
     """A folder for PATH with a shell and what a kit with its own Python needs, of busybox if it is here."""
     folder.mkdir()
     busybox = shutil.which("busybox")
-    for name in ("sh", "tail", "head", "gzip", "tar", "mktemp", "rm"):
+    for name in ("sh", "tail", "head", "gzip", "tar", "mktemp", "rm", "wc"):
         (folder / name).symlink_to(busybox or str(shutil.which(name)))
     return folder
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import textwrap
 import zipfile
@@ -64,21 +66,13 @@ def write_wheel(
         wheel.writestr(
             f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         )
-        wheel.writestr(f"{info}/RECORD", "")
+        rows = [f"{name},sha256={_listed(wheel.read(name))},{len(wheel.read(name))}" for name in wheel.namelist()]
+        wheel.writestr(f"{info}/RECORD", "\n".join([*rows, f"{info}/RECORD,,"]) + "\n")
     return path
 
 
-INSTALLER = """
-import sys, sysconfig, zipfile
-for wheel in sys.argv:
-    if wheel.endswith(".whl"):
-        zipfile.ZipFile(wheel).extractall(sysconfig.get_path("purelib"))
-"""
-
-
-def pip_wheel(folder: Path) -> Path:
-    """A wheel that stands for pip, which takes a second to begin. The real one is in the kits that packaging tries."""
-    return write_wheel(folder, "pip", "1", {"pip/__main__.py": INSTALLER})
+def _listed(content: bytes) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
 
 
 def write_kit(
@@ -89,18 +83,16 @@ def write_kit(
         version=version, demo_exit=demo_exit, backup_exit=backup_exit, status_exit=status_exit
     )
     files = {"appliance/__init__.py": "", "appliance/__main__.py": program, "appliance/paths.py": PATHS}
-    files["appliance/tests/test_it.py"] = "not needed"
-    wheel, pip = write_wheel(folder, "memory-appliance", version, files), pip_wheel(folder)
+    wheel = write_wheel(folder, "memory-appliance", version, files)
     here = this_machine()
     description = {
         "version": version, "target": {"platform": here.platform, "python": here.python} | target,
-        "wheels": [wheel.name], "unused": ["**/tests"],
+        "wheels": [wheel.name],
     }  # fmt: skip
     entries: dict[str, bytes | Path] = {
         "__main__.py": ROOT / "packaging/kit/kit_main.py",
         **{f"installer/{path.name}": path for path in (ROOT / "packaging/kit/installer").glob("*.py")},
         "kit.json": json.dumps(description).encode(),
-        f"tools/{pip.name}": pip,
         f"wheels/{wheel.name}": wheel,
         "share/doc/memory-appliance/README.md": b"how it works",
         "share/man/man1/appliance.1": f"of {version}".encode(),

@@ -3,13 +3,15 @@ trace."""
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
-from kit.installer import machine, main
+from kit.installer import contents, installing, main
 from kit.installer.kit_file import Kit
 from kit.installer.place import MARK, Place
 
@@ -27,7 +29,6 @@ def person(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "person with space"
     folder.mkdir()
     monkeypatch.setenv("HOME", str(folder))
-    monkeypatch.setattr(machine, "NEEDED_BYTES", 1)
     return folder
 
 
@@ -58,15 +59,26 @@ def test_install_upgrade_rollback_and_uninstall(
     assert (folder / "share/doc/memory-appliance/README.md").read_text() == "how it works"
     page, completion = person / ".local/share/man/man1/appliance.1", person / ".local/share/fish/vendor_completions.d"
     assert page.read_text() == "of 1.0" and [one.name for one in completion.iterdir()] == ["appliance-1.0.fish"]
-    assert not [*folder.rglob("appliance/tests")], "what is not needed is left out"
-    assert not [*folder.rglob("*.whl")] and not [*folder.rglob("pip")], "nor is the installer's own tool left behind"
+    assert not [*folder.rglob("*.whl")]
     assert run(first, "install") == 0
-    assert "installed already" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "files are as in the kit" in said and "installed already" in said
+    (module,) = folder.rglob("appliance/paths.py")
+    module.write_text(module.read_text().replace("memory", "menory"))
+    (folder / "bin/python").unlink()
+    page.unlink()
+    (folder / "share/man/man1/appliance.1").unlink()
+    command = person / ".local/bin/appliance"
+    broken = subprocess.run([command, "--version"], capture_output=True, text=True)
+    assert (broken.returncode, broken.stderr.count("\n")) == (1, 1) and "Install the kit again" in broken.stderr
+    assert run(first, "install") == 0
+    said = capsys.readouterr().out
+    assert "3 files were damaged or missing, now as in the kit:" in said and "appliance/paths.py\n" in said
+    assert version_of(person) == "appliance 1.0" and page.exists() and "memory" in module.read_text()
 
     memory = person / "memory"
     memory.mkdir()
     (memory / "recall.db").write_bytes(b"ten years")
-    command = person / ".local/bin/appliance"
     older = command.read_text().splitlines()
     command.write_text("\n".join([*older[:2], older[2].replace("'", '"'), "exit 7"]) + "\n")  # as of an older kit
     service = person / "service"
@@ -78,6 +90,14 @@ def test_install_upgrade_rollback_and_uninstall(
     assert (person / "memory-backups/by-1.0").read_bytes() == b"ten years", "by the version that wrote it"
     assert run(second, "rollback") == 0
     assert version_of(person) == "appliance 1.0" and page.read_text() == "of 1.0"
+    capsys.readouterr()
+    assert run(second, "rollback") == 1
+    assert "No version before the one in use is kept" in (said := capsys.readouterr().err) and "To use 2.0-" in said
+    assert run(second, "install", "--no-backup") == 0
+    (python,) = (prefix / "versions").glob("2.0-*/bin/python")
+    python.unlink()
+    assert subprocess.run([command, "rollback"]).returncode == 0, "without the kit, by the Python of the other version"
+    assert version_of(person) == "appliance 1.0"
     assert run(second, "install", "--no-backup") == 0
     assert version_of(person) == "appliance 2.0"
     (prefix / "versions/1.5-0123abcd").mkdir()  # an installation that was killed
@@ -85,7 +105,7 @@ def test_install_upgrade_rollback_and_uninstall(
         assert run(write_kit(tmp_path, number), "install") == 0
     assert [path.name.partition("-")[0] for path in sorted((prefix / "versions").iterdir())] == ["3.0", "4.0"]
 
-    assert run(first, "uninstall") == 0
+    assert subprocess.run([command, "uninstall"]).returncode == 0
     assert not prefix.exists() and not (person / ".local/bin/appliance").exists() and not service.exists()
     assert not [*(person / ".local/share").iterdir()], "no link is left"
     assert (memory / "recall.db").read_bytes() == b"ten years"
@@ -104,7 +124,7 @@ def test_an_upgrade_that_fails_leaves_the_version_before_in_use(
     second = write_kit(tmp_path, "2.0", demo_exit=int(failing == "demo_exit"))
     assert run(second, "install") == 1
     said = capsys.readouterr().err
-    assert ("Could not run its demo" if failing == "demo_exit" else "Could not back up the memory") in said
+    assert ("Could not run its demo" if failing == "demo_exit" else "Could not back the memory up") in said
     assert version_of(person) == "appliance 1.0"
     if failing == "demo_exit":
         assert len([*(person / ".local/lib/memory-appliance/versions").iterdir()]) == 1, "nothing is left of it"
@@ -211,6 +231,9 @@ def test_what_is_no_kit_is_said(tmp_path: Path, person: Path, capsys: pytest.Cap
     part.write_bytes(write_kit(tmp_path, "1.0").read_bytes()[:-100])
     assert run(part, "verify") == 1
     assert "part.pyz is damaged, or no kit. Copy the kit again." in capsys.readouterr().err
+    part.write_bytes(part.read_bytes()[:5000])  # and without an installer in it, Python says it
+    ran = subprocess.run([sys.executable, part, "install"], capture_output=True, text=True)
+    assert ran.returncode == 1 and ran.stderr.count("\n") == 1 and "this-file-is-incomplete-copy-it-again" in ran.stderr
 
 
 def test_two_installers_do_not_work_at_once(tmp_path: Path, person: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,7 +247,7 @@ def test_two_installers_do_not_work_at_once(tmp_path: Path, person: Path, capsys
 def test_without_room_nothing_begins(
     tmp_path: Path, person: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "NEEDED_BYTES", 1 << 60)
+    monkeypatch.setattr(installing, "needed_bytes", lambda files: 1 << 60)
     assert run(write_kit(tmp_path, "1.0"), "install") == 1
     assert "Make room, or name another folder with --prefix" in capsys.readouterr().err
 
@@ -233,3 +256,25 @@ def test_everything_in_it_can_be_unpacked(tmp_path: Path, person: Path) -> None:
     assert run(write_kit(tmp_path, "1.0"), "unpack", str(tmp_path / "all")) == 0
     assert (tmp_path / "all/share/doc/memory-appliance/README.md").read_text() == "how it works"
     assert (tmp_path / "all/SHA256SUMS").exists()
+
+
+def test_a_disk_that_gets_full_leaves_nothing_behind(
+    tmp_path: Path, person: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: contents.File, folder: Path) -> None:
+        if file.path.endswith("METADATA"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder / file.path))
+        write(file, folder)
+
+    write = contents.File.write
+    monkeypatch.setattr(contents.File, "write", full)
+    assert run(write_kit(tmp_path, "1.0"), "install") == 1
+    said = capsys.readouterr().err
+    assert "METADATA. Make room" in said and "in use as before" in said
+    assert not (person / ".local/lib/memory-appliance").exists()
+
+
+def test_the_room_that_is_needed_follows_from_the_files(tmp_path: Path) -> None:
+    files = [*contents.files_of(Kit(write_kit(tmp_path, "1.0")))]
+    modules = sum(file.size for file in files if file.path.endswith(".py"))
+    assert contents.needed_bytes(files) - modules == 4096 * sum(-(-file.size // 4096) for file in files)

@@ -8,11 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from email.message import Message
 from pathlib import Path
 
 import pytest
 from kit import archive, bill, licences, share, wheels
+from kit.installer import contents
 from kit.targets import Target, this_machine
 
 from tests.kit.kits import EPOCH, ROOT, write_wheel
@@ -65,6 +67,27 @@ def test_what_only_left_out_packages_need_goes_with_them(tmp_path: Path) -> None
     assert [one.name for one in found] == ["cryptography", "memory-appliance", "numpy", "pyjwt", "tokenizers"]
     with pytest.raises(LookupError, match="numpy is needed on linux-x86_64-py311"):
         wheels.needed(wheels.read_wheel(project), [one for one in pinned if one.name != "numpy"], LINUX)
+
+
+def test_what_an_installation_does_without_is_not_in_a_kit(tmp_path: Path) -> None:
+    unused = ("f2py/a.py", "a/tests/b/c.py", "b.pyi")
+    files = dict.fromkeys((f"numpy/{name}" for name in (*unused, "f2pyx.py", "tests.py")), "")
+    whole = wheels.read_wheel(write_wheel(tmp_path, "numpy", "1.0", files))
+    slim = wheels.slim(whole, tmp_path / "slim")
+    info = [f"numpy-1.0.dist-info/{name}" for name in ("METADATA", "WHEEL", "RECORD")]
+    assert slim.names() == ["numpy/f2pyx.py", "numpy/tests.py", *info]
+    with zipfile.ZipFile(slim.path) as archive:
+        assert archive.testzip() is None and b"Name: numpy" in archive.read(info[0])
+        rows = archive.read("numpy-1.0.dist-info/RECORD").decode().splitlines()
+    assert [row.partition(",")[0] for row in rows] == slim.names()
+    scripts = wheels.read_wheel(write_wheel(tmp_path, "a", "1.0", {"a.py": "", "a-1.0.data/scripts/a": ""}))
+    with zipfile.ZipFile(wheels.slim(scripts, tmp_path).path) as archive:
+        assert [one.path for one in contents.wheel_files(archive, "a")] == [
+            "a.py", *(f"a-1.0.dist-info/{name}" for name in ("METADATA", "WHEEL", "RECORD")),
+        ]  # fmt: skip
+    with pytest.raises(ValueError, match=r"holds b-1\.0\.data/data/b: not a module"):
+        wheels.slim(wheels.read_wheel(write_wheel(tmp_path, "b", "1.0", {"b-1.0.data/data/b": ""})), tmp_path)
+    assert wheels.slim(slim, tmp_path / "slim") is slim and wheels.slim(whole, tmp_path / "slim") == slim
 
 
 def test_each_package_has_its_licence_and_stands_in_the_bill(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from kit import archive, own_python
+from kit.installer import contents
 from kit.installer.kit_file import Kit, KitError
 
 from tests.kit.kits import EPOCH
@@ -55,6 +56,16 @@ def test_its_python_runs_it_and_is_gone_afterwards(tmp_path: Path) -> None:
     assert not [*temporary.iterdir()]
 
 
+def test_a_file_that_is_incomplete_is_said(tmp_path: Path) -> None:
+    kit = tmp_path / "kit.run"
+    write_kit(kit)
+    kit.write_bytes(kit.read_bytes()[:-1])
+    ran = run(kit, tmp_path / "t")
+    assert (ran.returncode, ran.stderr) == (1, "error: ./kit.run is incomplete, or was altered. Copy it again.\n")
+    kit.write_bytes(kit.read_bytes()[:700])  # in the script
+    assert run(kit, tmp_path / "t").returncode == 2
+
+
 def test_a_python_that_does_not_run_here_is_said(tmp_path: Path) -> None:
     kit = tmp_path / "kit.run"
     write_kit(kit, "#!/nowhere\n")
@@ -68,8 +79,13 @@ def test_it_is_checked_and_unpacked_by_the_installer(tmp_path: Path) -> None:
     python = write_kit(path)
     kit = Kit(path)
     assert kit.check() == 2
-    executable = kit.unpack_python(tmp_path / "python")
-    assert executable == tmp_path / "python/bin/python3.11" and executable.read_text() == FAKE_PYTHON
+    with tarfile.open(fileobj=io.BytesIO(kit.python_archive() or b"")) as tar:
+        (file,) = contents.archive_files(tar)
+    file.write(tmp_path / "python")
+    executable = tmp_path / "python/bin/python3.11"
+    assert executable.read_text() == FAKE_PYTHON and file.is_whole(tmp_path / "python")
+    executable.chmod(0o644)
+    assert not file.is_whole(tmp_path / "python"), "it is a program"
     path.write_bytes(path.read_bytes().replace(python, bytes([*python[:-9], python[-9] ^ 1, *python[-8:]])))
     with pytest.raises(KitError, match=r"The Python in .*kit\.run is damaged"):
         kit.check()

@@ -5,26 +5,22 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from . import machine, running, service, shared_files
+from .building import build, put_right, undone_on_failure
+from .contents import files_of, needed_bytes
 from .kit_file import Kit, KitError
 from .place import IS_WINDOWS, MARK, Place
-from .processes import PROGRAM, clean_environment, python_of, run, say
-
-KEPT_VERSIONS = 2
-"""The current one, and the one before, to which ``rollback`` goes back."""
-
-OWN_PYTHON = "python"
-"""The folder of a version's own Python, where the kit brings one."""
+from .processes import PROGRAM, ask, python_of, run, say
 
 _BACKUP = "backup-before"
 """A file in the folder of a version that names the backup made before it took the place of another."""
+
+_PREVIOUS = "previous"
+"""A file in the folder of a version that names the one that it took the place of, to which ``rollback`` goes back.
+Empty where there was none, and where it was gone back from."""
 
 _NEWER = "newer"
 """A file in the folder of a version that was gone back to, and could not read the memory: the name of the folder of the
@@ -34,11 +30,13 @@ _FIND_HOME = "from appliance import paths; print(paths.find_home(None).root)"
 
 
 def install(kit: Kit, place: Place, *, backup: bool = True) -> None:
-    """Install the version of a kit beside the ones that are there, try it, and make it the current one.
+    """Install the version of a kit beside the ones that are there, try it, and make it the current one. Where it is
+    there already, its files are checked, and put right.
 
     Raises:
         KitError: There is no room, the kit is damaged, the memory can't be backed up, or the new version does not run.
             What was installed before is in use as before.
+        OSError: A file can't be written: likewise.
     """
     previous = place.current()
     if previous is not None and not (previous / MARK).exists():
@@ -47,76 +45,38 @@ def install(kit: Kit, place: Place, *, backup: bool = True) -> None:
     say(f"Checking the kit: {entries} entries are whole.")
     label = kit.label
     folder = place.versions / label
+    repaired = put_right(kit, folder) if (folder / MARK).exists() else 0
     if previous == folder:
-        place.write_command()
-        shared_files.link(place)
-        say(f"Version {label} is installed already, and in use. If its files are damaged, uninstall it first.")
+        _put_in_use(place, folder, previous if repaired else None)
+        say(f"Version {label} is installed already, and in use.")
+        _name(
+            running.processes(place) if repaired else [], "Running since before the repair; end it and start it again:"
+        )
         return
-    place.versions.mkdir(parents=True, exist_ok=True)
-    for left in place.unfinished():
-        shutil.rmtree(left, ignore_errors=True)
-    machine.check_room(place.prefix)
     place.check_command()
-    if not (folder / MARK).exists():
-        with undone_on_failure(folder):
-            build_environment(kit, folder)
-            try_out(folder)
-            (folder / MARK).touch()
-    (folder / MARK).touch()
-    saved = back_up(previous) if previous is not None and backup else None
-    if saved is not None:
-        (folder / _BACKUP).write_text(str(saved), encoding="utf-8")
+    is_new = not (folder / MARK).exists()
+    with undone_on_failure(folder) if is_new else nullcontext():
+        if is_new:
+            place.versions.mkdir(parents=True, exist_ok=True)
+            for left in place.unfinished():
+                shutil.rmtree(left, ignore_errors=True)
+            machine.check_room(place.prefix, needed_bytes(files_of(kit)))
+            build(kit, folder)
+        (folder / MARK).touch()
+        saved = back_up(previous) if previous is not None and backup else None
+        (folder / _BACKUP).write_text("" if saved is None else str(saved), encoding="utf-8")
+        (folder / _PREVIOUS).write_text("" if previous is None else previous.name, encoding="utf-8")
     _put_in_use(place, folder, previous)
     say(f"Installed {label} in {folder}.")
     if previous is not None:
-        say(f"The version before, {previous.name}, is kept: the same file with 'rollback' goes back to it.")
+        way = "the same file with 'rollback'" if IS_WINDOWS else "'appliance rollback'"
+        say(f"The version before, {previous.name}, is kept: {way} goes back to it.")
     _drop_old(place)
+    for line in shared_files.described(place):
+        say(line)
     if str(place.commands) not in os.environ.get("PATH", "").split(os.pathsep):
         say(f"{place.commands} is not in PATH: type {place.command}, or add the folder.")
     say("Next: appliance demo, or appliance discover to see what could be read on this machine.")
-
-
-@contextmanager
-def undone_on_failure(folder: Path) -> Iterator[None]:
-    """Remove a folder if what is done within the context fails, or is interrupted."""
-    try:
-        yield
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-def build_environment(kit: Kit, folder: Path) -> None:
-    """Make a virtual environment with the wheels of a kit."""
-    say("Installing …")
-    if kit.python is not None:
-        python = str(kit.unpack_python(folder / OWN_PYTHON))
-    else:
-        python = getattr(sys, "_base_executable", sys.executable)
-    kind = "--copies" if IS_WINDOWS else "--symlinks"
-    run([python, "-I", "-m", "venv", "--without-pip", kind, str(folder)], "make an environment")
-    with tempfile.TemporaryDirectory(dir=folder) as unpacked:
-        kit.extract(Path(unpacked), "wheels/")
-        (tool,) = kit.extract(Path(unpacked), "tools/")
-        wheels = [str(Path(unpacked) / "wheels" / name) for name in kit.description["wheels"]]
-        options = [
-            "--isolated", "--no-index", "--no-deps", "--no-compile", "--no-cache-dir", "--disable-pip-version-check",
-        ]  # fmt: skip
-        run([python_of(folder), f"{tool}/pip", "install", "-q", *options, *wheels], "install its packages")
-    (packages,) = (*folder.glob("lib/python*/site-packages"), *folder.glob("Lib/site-packages"))
-    for pattern in kit.description["unused"]:
-        for unused in [*packages.glob(pattern)]:
-            shutil.rmtree(unused) if unused.is_dir() else unused.unlink()
-    kit.extract(folder, "share/")
-
-
-def try_out(folder: Path) -> None:
-    """Run the new version on its own samples, in a memory that is removed again. This also compiles what it loads."""
-    say("Trying it …")
-    with tempfile.TemporaryDirectory() as home:
-        run(
-            [python_of(folder), *PROGRAM, "demo"], "run its demo", {"APPLIANCE_HOME": f"{home}/memory", "NO_COLOR": "1"}
-        )
 
 
 def back_up(previous: Path) -> Path | None:
@@ -126,17 +86,8 @@ def back_up(previous: Path) -> Path | None:
     Raises:
         KitError: The backup fails.
     """
-    asked = subprocess.run(
-        [python_of(previous), "-I", "-c", _FIND_HOME],
-        capture_output=True, encoding="utf-8", errors="replace", env=clean_environment(),
-    )  # fmt: skip
-    if asked.returncode != 0:
-        raise KitError(
-            f"The version before can't say where the memory is, so it can't be backed up:\n{asked.stderr.strip()}\n"
-            "Back it up by other means, then install with --no-backup."
-        )
-    home = asked.stdout.strip()
-    if not (Path(home) / "recall.db").exists():
+    home = _memory_of(previous)
+    if home is None:
         return None
     target = Path(f"{home}-backups")
     say(f"Backing up {home} into {target} …")
@@ -150,36 +101,73 @@ def back_up(previous: Path) -> Path | None:
     return target
 
 
+def _memory_of(folder: Path) -> str | None:
+    """The folder of the person's memory, as a version finds it; None if there is no memory in it.
+
+    Raises:
+        KitError: The version can't say.
+    """
+    asked = ask([python_of(folder), "-I", "-c", _FIND_HOME])
+    if asked.returncode != 0:
+        raise KitError(
+            f"{folder.name} can't say where the memory is, so it can't be backed up:\n{asked.stderr.strip()}\n"
+            "If it is damaged, its own kit puts it right with 'install'. Or back the memory up by other means, then"
+            " install with --no-backup."
+        )
+    home = asked.stdout.strip()
+    return home if (Path(home) / "recall.db").exists() else None
+
+
 def _run_backup(folder: Path, home: str, target: Path) -> None:
     run(
         [python_of(folder), *PROGRAM, "backup", str(target), "--home", home],
-        "back up the memory (--no-backup goes on without)",
+        "back the memory up with the version in use. If that is damaged, its own kit puts it right with 'install';"
+        " --no-backup goes on without a backup",
     )
 
 
 def rollback(place: Place) -> None:
-    """Make the version before the current one. Raises KitError if there is none."""
+    """Make the version current that the current one took the place of. To go forward again, its kit is installed.
+
+    Raises:
+        KitError: There is none, or it does not run.
+    """
     current = place.current()
-    others = [one for one in place.installed() if one != current]
-    if current is None or not others:
-        raise KitError(f"There is no other version in {place.versions}.")
-    folder = others[0]
-    backups = (current / _BACKUP).read_text(encoding="utf-8") if (current / _BACKUP).exists() else None
+    folder = _previous_of(place, current) if current is not None else None
+    if current is None or folder is None:
+        others = [one.name for one in place.installed() if one != current]
+        newer = f" To use {others[0]} again, install its kit." if others else ""
+        raise KitError(f"No version before the one in use is kept in {place.versions}.{newer}")
+    try:
+        run([python_of(folder), *PROGRAM, "--version"], "start it")
+    except KitError as error:
+        raise KitError(f"{folder.name} does not run any more; its kit puts it right with 'install'. {error}") from error
+    backups = (current / _BACKUP).read_text(encoding="utf-8") if (current / _BACKUP).exists() else ""
     _put_in_use(place, folder, current)
-    say(f"Back to {folder.name}.")
-    asked = subprocess.run(
-        [python_of(folder), *PROGRAM, "status"],
-        capture_output=True, stdin=subprocess.DEVNULL, encoding="utf-8", errors="replace",
-        env=clean_environment() | {"NO_COLOR": "1"},
-    )  # fmt: skip
+    (current / _PREVIOUS).write_text("", encoding="utf-8")
+    say(f"Back to {folder.name}. To use {current.name} again, install its kit.")
+    if _memory_of(folder) is None:
+        return
+    asked = ask([python_of(folder), *PROGRAM, "status"], {"NO_COLOR": "1"})
     if asked.returncode != 0:
         (folder / _NEWER).write_text(current.name, encoding="utf-8")
         say(f"It can't read the memory as it is now:\n{asked.stderr.strip()}")
-        if backups is not None:
+        if backups:
             say(
                 "The backup from before the upgrade can be restored into a new folder:\n"
                 f"  appliance restore {shlex.quote(backups)} --home NEW_FOLDER"
             )
+
+
+def _previous_of(place: Place, folder: Path) -> Path | None:
+    """The version that a version took the place of, if it is kept."""
+    try:
+        name = (folder / _PREVIOUS).read_text(encoding="utf-8")
+        found = [place.versions / name] if name else []
+    except FileNotFoundError:  # an older installer has noted nothing: the one that was installed before it
+        installed = place.installed()
+        found = installed[installed.index(folder) + 1 :] if folder in installed else []
+    return next((one for one in found if (one / MARK).exists()), None)
 
 
 def uninstall(place: Place) -> None:
@@ -237,8 +225,9 @@ def _name(processes: list[running.Process], introduction: str) -> None:
 
 
 def _drop_old(place: Place) -> None:
-    """Remove versions but the latest, and those that something runs with."""
-    needed = {place.current(), *(one.version for one in running.processes(place))}
-    for old in place.installed()[KEPT_VERSIONS:]:
+    """Remove versions but the one in use, the one before it, and those that something runs with."""
+    current = place.current()
+    needed = {current, current and _previous_of(place, current), *(one.version for one in running.processes(place))}
+    for old in place.installed():
         if old not in needed:
             shutil.rmtree(old, ignore_errors=True)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import tarfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -30,16 +28,23 @@ class Kit:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            with zipfile.ZipFile(path) as archive:
-                self.description: Mapping[str, Any] = json.loads(archive.read(DESCRIPTION))
+            self._archive = zipfile.ZipFile(path)
+            self.description: Mapping[str, Any] = json.loads(self.read(DESCRIPTION))
         except (zipfile.BadZipFile, KeyError, ValueError) as error:
             raise KitError(f"{path} is damaged, or no kit. Copy the kit again.") from error
 
     @property
     def label(self) -> str:
         """The name of the folder of this version: the version, and the first digits of the kit's checksum list."""
-        with zipfile.ZipFile(self.path) as archive:
-            return f"{self.description['version']}-{hashlib.sha256(archive.read(CHECKSUMS)).hexdigest()[:8]}"
+        return f"{self.description['version']}-{hashlib.sha256(self.read(CHECKSUMS)).hexdigest()[:8]}"
+
+    def read(self, name: str) -> bytes:
+        """The content of an entry."""
+        return self._archive.read(name)
+
+    def names(self, prefix: str) -> list[str]:
+        """The entries whose names begin with ``prefix``."""
+        return [name for name in self._archive.namelist() if name.startswith(prefix)]
 
     def check(self) -> int:
         """Compare every entry with its checksum. Returns their number.
@@ -47,43 +52,32 @@ class Kit:
         Raises:
             KitError: One of them is damaged, missing, or not listed.
         """
-        with zipfile.ZipFile(self.path) as archive:
-            sums = dict(line.split("  ", 1)[::-1] for line in archive.read(CHECKSUMS).decode().splitlines())
-            names = set(archive.namelist()) - {CHECKSUMS}
-            if odd := sorted(names ^ set(sums)):
-                problem = "not listed in" if odd[0] in names else "missing from"
-                raise KitError(f"{odd[0]} is {problem} this kit. Copy the kit again.")
-            for name, expected in sums.items():
-                if _digest(archive, name) != expected:
-                    raise KitError(f"{name} is damaged in {self.path}. Copy the kit again.")
-        if self.python is not None and hashlib.sha256(self._python_archive()).hexdigest() != self.python["sha256"]:
+        sums = dict(line.split("  ", 1)[::-1] for line in self.read(CHECKSUMS).decode().splitlines())
+        names = {*self.names("")} - {CHECKSUMS}
+        if odd := sorted(names ^ set(sums)):
+            problem = "not listed in" if odd[0] in names else "missing from"
+            raise KitError(f"{odd[0]} is {problem} this kit. Copy the kit again.")
+        for name, expected in sums.items():
+            if _digest(self._archive, name) != expected:
+                raise KitError(f"{name} is damaged in {self.path}. Copy the kit again.")
+        python = self.python_archive()
+        if python is not None and hashlib.sha256(python).hexdigest() != self.description["python"]["sha256"]:
             raise KitError(f"The Python in {self.path} is damaged. Copy the kit again.")
         return len(sums)
 
-    def extract(self, folder: Path, prefix: str = "") -> list[Path]:
-        """Write the entries whose names begin with ``prefix`` into a folder."""
-        with zipfile.ZipFile(self.path) as archive:
-            return [Path(archive.extract(name, folder)) for name in archive.namelist() if name.startswith(prefix)]
+    def extract(self, folder: Path) -> list[Path]:
+        """Write every entry into a folder."""
+        return [Path(self._archive.extract(name, folder)) for name in self.names("")]
 
-    @property
-    def python(self) -> Mapping[str, Any] | None:
-        """The kit's own Python, None if it has none: where in the file it is (``offset`` and ``size``), its ``sha256``,
-        and its ``executable`` in the folder that it is unpacked into."""
-        found: Mapping[str, Any] | None = self.description.get("python")
-        return found
-
-    def unpack_python(self, folder: Path) -> Path:
-        """Unpack the kit's own Python into a folder. Returns its executable."""
-        assert self.python is not None
-        with tarfile.open(fileobj=io.BytesIO(self._python_archive())) as archive:
-            archive.extractall(folder, filter="data") if hasattr(tarfile, "data_filter") else archive.extractall(folder)
-        return folder / str(self.python["executable"])
-
-    def _python_archive(self) -> bytes:
-        assert self.python is not None
+    def python_archive(self) -> bytes | None:
+        """The kit's own Python (tar, gzip), None if it has none. The description says where in the file it is
+        (``offset`` and ``size``), its ``sha256``, and its ``executable`` in the folder that it is unpacked into."""
+        place = self.description.get("python")
+        if place is None:
+            return None
         with self.path.open("rb") as file:
-            file.seek(self.python["offset"])
-            return file.read(self.python["size"])
+            file.seek(place["offset"])
+            return file.read(place["size"])
 
 
 def _digest(archive: zipfile.ZipFile, name: str) -> str:

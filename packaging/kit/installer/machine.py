@@ -12,9 +12,6 @@ from pathlib import Path
 
 from .kit_file import KitError
 
-NEEDED_BYTES = 700_000_000
-"""What an installation needs at its largest: the program, byte code, and the wheels until they are installed."""
-
 _SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows"}
 
 
@@ -54,11 +51,11 @@ def numbers(version: str) -> list[int]:
     return [int(part) for part in version.split(".") if part.isdigit()]
 
 
-def check_room(folder: Path) -> None:
-    """Raise KitError if a folder has not the room that an installation takes."""
+def check_room(folder: Path, needed: int) -> None:
+    """Raise KitError if the disk of a folder has not so many bytes left."""
     free = shutil.disk_usage(folder).free
-    if free < NEEDED_BYTES:
+    if free < needed:
         raise KitError(
-            f"{folder} has {free // 1_000_000} MB left, and {NEEDED_BYTES // 1_000_000} MB are needed. Make room, or"
+            f"{folder} has {free // 1_000_000} MB left, and {needed // 1_000_000 + 1} MB are needed. Make room, or"
             " name another folder with --prefix."
         )

@@ -1,6 +1,7 @@
 """The memory appliance, as one file: it installs without a network.
 
-    {run} install      for this user; changes nothing outside of the folders that it names
+    {run} install      for this user; changes nothing outside of the folders that it names. Where this version
+                       is installed already, it puts damaged files right
     {run} rollback     back to the version before
     {run} uninstall    the program goes, memories stay
     {run} verify       whether the kit is whole
@@ -13,6 +14,7 @@ installation that fails or is killed leaves the version before in use.
 from __future__ import annotations
 
 import argparse
+import errno
 import signal
 import sys
 from collections.abc import Sequence
@@ -29,31 +31,42 @@ from .processes import say
 def main(arguments: Sequence[str] | None = None, kit_path: Path | None = None) -> int:
     """Run one command; returns its exit code."""
     path = kit_path or Path(sys.argv[0])
-    run = f"sh {path.name}" if path.suffix == ".run" else f"python3 {path.name}"
+    is_installed = path.is_dir()  # this very installer, in the folder of a version
+    run = "appliance" if is_installed else f"sh {path.name}" if path.suffix == ".run" else f"python3 {path.name}"
     parser = argparse.ArgumentParser(
-        prog=run, description=(__doc__ or "").format(run=run), formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=run,
+        description=None if is_installed else (__doc__ or "").format(run=run),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="COMMAND")
     for verb, what in (
         ("install", "install or upgrade"),
         ("rollback", "go back to the version before"),
         ("uninstall", "remove the program"),
-    ):
+    )[is_installed:]:
         sub = verbs.add_parser(verb, help=what)
         sub.add_argument("--prefix", type=Path, default=default_prefix(), help="the program's folder (%(default)s)")
         sub.add_argument("--bin", type=Path, help=f"the folder of the command ({default_commands(default_prefix())})")
         if verb == "install":
             sub.add_argument("--no-backup", action="store_true", help="upgrade without a backup of the memory")
-    verbs.add_parser("verify", help="check that the kit is whole")
-    verbs.add_parser("unpack", help="write its entries into a folder").add_argument("folder", type=Path)
+    if not is_installed:
+        verbs.add_parser("verify", help="check that the kit is whole")
+        verbs.add_parser("unpack", help="write its entries into a folder").add_argument("folder", type=Path)
     chosen = parser.parse_args(arguments)
     try:
-        _do(chosen, Kit(path))
+        _do(chosen, path)
     except KitError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except OSError as error:
-        print(f"error: {error.filename or path}: {error.strerror or error}", file=sys.stderr)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            print(
+                f"error: The disk is full: {error.filename or getattr(chosen, 'prefix', path)}. Make room, or name"
+                " another folder with --prefix. What was installed before is in use as before.",
+                file=sys.stderr,
+            )
+        else:
+            print(f"error: {error.filename or path}: {error.strerror or error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("Interrupted. What was installed before is in use as before.", file=sys.stderr)
@@ -61,11 +74,12 @@ def main(arguments: Sequence[str] | None = None, kit_path: Path | None = None) -
     return 0
 
 
-def _do(chosen: argparse.Namespace, kit: Kit) -> None:
+def _do(chosen: argparse.Namespace, path: Path) -> None:
     if chosen.verb == "verify":
-        say(f"The kit is whole: {kit.check()} entries.")
+        say(f"The kit is whole: {Kit(path).check()} entries.")
         return
     if chosen.verb == "unpack":
+        kit = Kit(path)
         kit.check()
         say(f"{len(kit.extract(chosen.folder))} entries in {chosen.folder}.")
         return
@@ -73,14 +87,15 @@ def _do(chosen: argparse.Namespace, kit: Kit) -> None:
     place = Place(prefix, (chosen.bin or default_commands(prefix)).expanduser().absolute())
     if chosen.verb != "install" and not place.versions.is_dir():
         raise KitError(f"Nothing is installed in {place.prefix}.")
-    if chosen.verb == "install":
-        check_machine(kit.description["target"])
-        place.check_prefix()
-    with place.locked():
-        if chosen.verb == "install":
-            install(kit, place, backup=not chosen.no_backup)
-        else:
+    if chosen.verb != "install":
+        with place.locked():
             {"rollback": rollback, "uninstall": uninstall}[chosen.verb](place)
+        return
+    kit = Kit(path)
+    check_machine(kit.description["target"])
+    place.check_prefix()
+    with place.locked():
+        install(kit, place, backup=not chosen.no_backup)
 
 
 def run_as_program() -> int:

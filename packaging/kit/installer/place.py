@@ -20,6 +20,9 @@ COMMAND_VARIABLE = "MEMORY_APPLIANCE_COMMAND"
 """Tells the program which command starts it, whatever version is current: clients and the service manager are given
 it."""
 
+INSTALLER = "installer"
+"""The folder of a version with this installer: its command goes back and uninstalls without the kit."""
+
 IS_WINDOWS = os.name == "nt"
 _SIGNATURE = "The memory appliance, as its offline kit installed it."
 """The second line of a command, by which later versions know it as their own."""
@@ -50,7 +53,7 @@ class Place:
             label = self._current.read_text(encoding="utf-8").strip()
         except FileNotFoundError:
             return None
-        return self.versions / label
+        return self.versions / label if label else None  # a disk that was full may have left it empty
 
     def switch(self, label: str) -> None:
         """Make a version the current one, at once."""
@@ -161,8 +164,28 @@ def posix_command(place: Place) -> str:
         f"# {_SIGNATURE}\n"
         f"prefix={shlex.quote(str(place.prefix))}\n"
         f"export {COMMAND_VARIABLE}={shlex.quote(str(place.command))}\n"
-        'read -r version < "$prefix/current" || exit 1\n'
-        'exec "$prefix/versions/$version/bin/python" -I -m appliance "$@"\n'
+        'version=; { read -r version < "$prefix/current"; } 2>/dev/null\n'
+        "folder=$prefix/versions/$version\n"
+        "python=$folder/bin/python\n"
+        "damaged() {\n"
+        '  echo "error: The installation in $prefix is damaged: $1 Install the kit again." >&2\n'
+        "  exit 1\n"
+        "}\n"
+        "case ${1-} in rollback | uninstall)\n"
+        "  installer=\n"
+        '  for one in "$folder" "$prefix"/versions/*; do\n'
+        f'    [ ! -d "$one/{INSTALLER}" ] || installer=${{installer:-$one/{INSTALLER}}}\n'
+        "  done\n"
+        # By the first Python that runs it: that of the version in use may be what is damaged.
+        '  for one in "$folder" "$prefix"/versions/*; do\n'
+        '    ! "$one/bin/python" -IB "$installer" --help >/dev/null 2>&1 ||\n'
+        '      exec "$one/bin/python" -IB "$installer" "$@" --prefix "$prefix"'
+        f" --bin {shlex.quote(str(place.commands))}\n"
+        "  done\n"
+        '  [ -z "$installer" ] || damaged "No Python in it runs."\n'
+        "esac\n"
+        '[ -x "$python" ] || damaged "$python is missing."\n'
+        'exec "$python" -I -m appliance "$@"\n'
     )
 
 

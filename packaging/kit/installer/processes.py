@@ -10,6 +10,9 @@ from pathlib import Path
 from .kit_file import KitError
 from .place import IS_WINDOWS
 
+_NOT_STARTED = 127
+"""What shells return then."""
+
 PROGRAM = ("-I", "-m", "appliance")
 """How Python runs the program: whatever is set for other Pythons, and wherever one stands."""
 
@@ -23,19 +26,24 @@ def run(command: Sequence[str], purpose: str, more: Mapping[str, str] | None = N
     """Run a program; its output is shown only if it fails.
 
     Raises:
-        KitError: It fails.
+        KitError: It fails, or can't be started.
     """
-    ended = subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        encoding="utf-8",
-        errors="replace",
-        env=clean_environment() | dict(more or {}),
-    )
+    ended = ask(command, more)
     if ended.returncode != 0:
-        raise KitError(f"Could not {purpose}:\n{ended.stdout.strip()}")
+        raise KitError(f"Could not {purpose}:\n{(ended.stdout + ended.stderr).strip()}")
+
+
+def ask(
+    command: Sequence[str], more: Mapping[str, str] | None = None, timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program, and return what it says. One that can't be started has failed."""
+    try:
+        return subprocess.run(
+            command, capture_output=True, stdin=subprocess.DEVNULL, encoding="utf-8", errors="replace",
+            env=clean_environment() | dict(more or {}), timeout=timeout,
+        )  # fmt: skip
+    except OSError as error:
+        return subprocess.CompletedProcess(command, _NOT_STARTED, "", f"{command[0]}: {error.strerror}")
 
 
 def clean_environment() -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .place import COMMAND_VARIABLE, Place
-from .processes import PROGRAM, clean_environment, python_of
+from .processes import PROGRAM, ask, python_of
 
 _LONGEST_SECONDS = 180
 
@@ -49,8 +49,5 @@ def remove(place: Place, folder: Path) -> str:
 
 
 def _ask(place: Place, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [python_of(folder), *PROGRAM, "service", *arguments],
-        capture_output=True, stdin=subprocess.DEVNULL, encoding="utf-8", errors="replace", timeout=_LONGEST_SECONDS,
-        env=clean_environment() | {COMMAND_VARIABLE: str(place.command), "NO_COLOR": "1"},
-    )  # fmt: skip
+    more = {COMMAND_VARIABLE: str(place.command), "NO_COLOR": "1"}
+    return ask([python_of(folder), *PROGRAM, "service", *arguments], more, _LONGEST_SECONDS)

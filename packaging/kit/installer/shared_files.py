@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -33,6 +34,20 @@ def link(place: Place) -> Sequence[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.symlink_to(file)
     return in_the_way
+
+
+def described(place: Place) -> Iterator[str]:
+    """What links were made, and what else a shell needs to find them."""
+    share = share_of(place)
+    if share is None or not any(True for _ in _links(place)):
+        return
+    yield f"Manual pages and completions for bash, fish and zsh are linked in {share}."
+    if share != Path.home() / ".local/share":
+        yield f"bash and fish find them there with XDG_DATA_DIRS={share}:/usr/local/share:/usr/share."
+    if shutil.which("man"):
+        yield f"'man appliance' finds them while {place.commands} is in PATH; else: man -M {share}/man appliance"
+    if shutil.which("zsh"):
+        yield f"zsh finds them with this line in ~/.zshrc, before compinit: fpath+={share}/zsh/site-functions"
 
 
 def unlink(place: Place) -> None:
