@@ -38,8 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
     try:
         with _beginning(sys.argv[1:] if arguments is None else arguments):
-            from appliance.cli.app import run
-
+            try:
+                from appliance.cli.app import run
+            except Exception as error:
+                return _report_damage(error)
             return run(arguments)
     except KeyboardInterrupt:  # before a verb runs, or when it has ended
         return 130
@@ -53,3 +55,13 @@ def _beginning(arguments: Sequence[str]) -> AbstractContextManager[None]:
     from appliance.transports import owner_process
 
     return owner_process.started_early(SCREEN_PURPOSE)
+
+
+def _report_damage(error: Exception) -> int:
+    """Say why the command line can't be loaded, and what to do, if files of the installation are damaged."""
+    from appliance.doctor.files import damage
+
+    if (check := damage(error)) is None:
+        raise error
+    print(f"error: The program can't be loaded ({error}): {check.detail}\n  {check.fix}", file=sys.stderr)
+    return 1

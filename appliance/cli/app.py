@@ -37,6 +37,9 @@ MACHINE_ERRNOS = {
 }
 """Errors of the machine; any other OSError is a bug of this program."""
 
+_OF_DAMAGED_FILES = (ImportError, SyntaxError, AttributeError, NameError, ValueError, EOFError)
+"""What Python raises for a module that is missing, or not as it was."""
+
 # typer does not export the base of its usage errors; by version, it is click's or its own.
 _USAGE: type[Any] = typer.BadParameter.__mro__[2]
 
@@ -207,6 +210,9 @@ def _report_usage(error: Any, as_json: bool, named: str) -> None:
 
 
 def _report_bug(error: Exception, as_json: bool) -> int:
+    if isinstance(error, _OF_DAMAGED_FILES) and (refusal := _damaged_program(error)):
+        _report(refusal, as_json)
+        return refusal.exit_code
     hint = "This is a bug. Please report it with the lines above and the output of 'appliance version'."
     traceback.print_exc()
     output.say("")
@@ -214,6 +220,15 @@ def _report_bug(error: Exception, as_json: bool) -> int:
     if as_json:
         _print_error(type(error).__name__, str(error), None, hint)
     return BUG_EXIT_CODE
+
+
+def _damaged_program(error: Exception) -> ApplianceError | None:
+    """What to say of an error if files of the program are damaged."""
+    from appliance.doctor.files import damage
+
+    if (check := damage(error)) is None:
+        return None
+    return ApplianceError(f"The program's files are damaged ({error}): {check.detail}.", hint=check.fix)
 
 
 def _print_error(kind: str, message: str, where: str | None, hint: str | None) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from appliance import __version__
 from appliance.build_commit import build_commit
 from appliance.doctor.checks import Check, Fault, failed, judged, passed
+from appliance.doctor.files import how_to_repair
 from appliance.paths import Home
 from appliance.settings import JINA_PREFIX, Settings
 
@@ -73,9 +74,10 @@ def check_version() -> Check:
 
 
 def commands_on_path() -> list[str]:
-    """Every command of this name on the PATH, in its order."""
-    folders = dict.fromkeys(filter(None, os.environ.get("PATH", "").split(os.pathsep)))
-    return [command for folder in folders if (command := shutil.which("appliance", path=folder))]
+    """Every command of this name on the PATH, in its order; once, where folders are links to another, as /bin is."""
+    folders = filter(None, os.environ.get("PATH", "").split(os.pathsep))
+    found = [command for folder in folders if (command := shutil.which("appliance", path=folder))]
+    return [*{os.path.realpath(command): command for command in reversed(found)}.values()][::-1]
 
 
 def check_command(own: Sequence[str], on_path: Sequence[str]) -> Check:
@@ -162,7 +164,7 @@ def check_models(facts: ModelFacts) -> Check:
     faults = [
         Fault(
             detail if name in detail else f"{name}: {detail}",
-            "Install the program again."
+            how_to_repair()
             if name in facts.shipped
             else f"Remove the folder of {name} and import it again: 'appliance models import DIR'.",
         )

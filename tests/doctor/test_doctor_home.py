@@ -6,14 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from hashlib import sha256
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from appliance import Appliance
-from appliance.cli.app import app
-from appliance.doctor import examination
+from appliance import Appliance, cli
+from appliance.cli.app import _damaged_program, app
+from appliance.doctor import examination, files, program
 from appliance.doctor.checks import Check
 from appliance.paths import Home
 from appliance.runtime import socket_guard
@@ -23,10 +25,11 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
-def _no_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model packs are hashed once, by the test of the command line."""
-    monkeypatch.setattr(examination.program, "model_facts", lambda *_: None)
-    monkeypatch.setattr(examination.program, "check_models", lambda facts: Check("models", True, "not looked at"))
+def _not_hashed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Model packs and the program's files are hashed once, by the test of the command line in a process."""
+    monkeypatch.setattr(program, "model_facts", lambda *_: None)
+    monkeypatch.setattr(program, "check_models", lambda facts: Check("models", True, "not looked at"))
+    monkeypatch.setattr(files, "file_facts", lambda: files.FileFacts(1, 1, {"/p": []}, ""))
 
 
 def examined(home: Path) -> dict[str, Check]:
@@ -94,6 +97,64 @@ def test_the_command_prints_the_shape_of_the_contract(home: Path, monkeypatch: p
     ended = CliRunner().invoke(app, ["doctor"])
     assert ended.exit_code == 1 and "!!  disk" in ended.stdout and "fix: Make room." in ended.stdout
     assert "1 check of 1 failed" in ended.stderr
+
+
+def test_a_module_that_cannot_be_loaded_fails_its_checks_and_no_others(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = examined(home)
+    monkeypatch.delattr("appliance.doctor.machine")
+    monkeypatch.setitem(sys.modules, "appliance.doctor.machine", None)
+    checks = examined(home)
+    assert [*checks] == [*expected]
+    assert {name for name, check in checks.items() if not check.ok} >= {"processor", "memory", "clock"}
+    assert "appliance.doctor.machine halted" in checks["processor"].detail and "again" in str(checks["memory"].fix)
+    assert "as 'processor'" in checks["memory"].detail
+    assert checks["python"].ok and checks["database"].ok
+
+
+def test_files_that_are_not_as_installed_are_named(tmp_path: Path) -> None:
+    for name in ("whole.py", "short.py", "other.py", "gone.py", "appliance_models/packs/model.onnx"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("pass")
+    info = tmp_path / "thing-1.0.dist-info"
+    info.mkdir()
+    (info / "WHEEL").touch()
+    with pytest.raises(ValueError, match="it is missing"):
+        [*files.listed_files(metadata.Distribution.at(info))]
+    digest = "sha256=10_w7o2juYBrGMh32_KbveULW9jk2tejpyUAD-uC6PE"
+    names = [one.relative_to(tmp_path).as_posix() for one in sorted(tmp_path.rglob("*.*")) if one.is_file()]
+    (info / "RECORD").write_text("".join(f'"{name}",{digest},4\n' for name in names) + "x.pyc,,\n")
+    listed = [*files.listed_files(metadata.Distribution.at(info))]
+    assert len(listed) == 5 and not [*files.damage_of(listed)]
+    (tmp_path / "short.py").write_text("p")
+    (tmp_path / "other.py").write_text("fail")
+    (tmp_path / "gone.py").unlink()
+    (tmp_path / "appliance_models/packs/model.onnx").write_text("fail")  # which the check of models compares
+    found = "; ".join(files.damage_of(listed))
+    assert found == ("gone.py is missing; other.py is not as it was installed; short.py has 1 bytes, not 4")
+    (tmp_path / files.SUMS).write_text(f"{sha256(b'pass').hexdigest()}  whole.py\n{'00' * 32}  other.py\n")
+    assert [*files.damage_of(files.summed_files(tmp_path))] == ["other.py is not as it was installed"]
+    check = files.check_files(files.FileFacts(1, 5, {"/p": ["a is missing"] * 7, "/q": []}, "Install it again."))
+    assert not check.ok and check.detail.endswith("; 2 more (in /p)") and check.fix == "Install it again."
+
+
+def test_a_command_line_that_cannot_be_loaded_names_the_damage(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "appliance.cli.app", None)
+    with pytest.raises(ImportError):  # a bug, as no file is damaged
+        cli.main(["doctor"])
+    monkeypatch.setattr(
+        files, "file_facts", lambda: files.FileFacts(1, 1, {"/p": ["a.py is missing"]}, "Install it again.")
+    )
+    assert cli.main(["doctor"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: The program can't be loaded (") and said.endswith(
+        "a.py is missing (in /p)\n  Install it again.\n"
+    )
+    refusal = _damaged_program(ImportError("no typer"))
+    assert "(no typer): a.py is missing (in /p)." in str(refusal) and refusal and refusal.hint == "Install it again."
 
 
 # --- the guard of sockets ------------------------------------------------------------------------------------
