@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +23,8 @@ verb, whose page leads to the guide."""
 
 _SHOWN_BY = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 """Variables by which Linux shows that there is a browser: a desktop, or one that the person has named."""
+
+TERMINAL_BROWSERS = ("w3m", "elinks", "links", "lynx")
 
 SNAPS = Path("/snap/bin")
 
@@ -80,3 +84,19 @@ def open_in_browser(page: Path, environment: Mapping[str, str] | None = None) ->
 def may_be_hidden(page: Path, snaps: Path = SNAPS) -> bool:
     """Whether the browser may refuse a page: one that is a snap reads no hidden folder, such as ~/.local."""
     return snaps.is_dir() and any(part.startswith(".") for part in page.parts)
+
+
+def ways_in_terminal(page: Path, root: Path | None = None) -> list[str]:
+    """Commands that show a page, or what comes nearest to it, in a terminal.
+
+    Args:
+        root: The folder of the installation; by default this one.
+    """
+    root = installation() if root is None else root
+    ways = [shlex.join([browser, str(page)]) for browser in TERMINAL_BROWSERS if shutil.which(browser)][:1]
+    name = f"appliance-{page.stem}" if page.parent.name == "cli" else "appliance"
+    for manual in (root / "share/man", Path("/usr/share/man")):
+        if any(manual.glob(f"man1/{name}.1*")) and shutil.which("man"):
+            ways.append(shlex.join(["man", "-M", str(manual), name]))
+            break
+    return [*ways, f"appliance help {page.stem}" if page.parent.name == "cli" else "appliance help"]

@@ -148,7 +148,7 @@ def docs(
 ) -> None:
     """Open the documentation in the browser. It is on this machine and needs no network.
 
-    Over SSH, or without a browser, it prints the path. --json prints it too.
+    Over SSH, or without a browser, it prints the path, and how to read it in a terminal. --json prints the path too.
 
     \b
     Examples:
@@ -164,8 +164,9 @@ def docs(
     elif print_only:
         output.print_line(output.display_path(found))
     elif not documentation.open_in_browser(found):
-        output.say("No browser can be opened from here. The page is this file:")
+        output.say("No browser can be opened from here. The page is this file, which any browser shows:")
         output.print_line(output.display_path(found))
+        output.say("\n".join(["In a terminal:", *(f"    {way}" for way in documentation.ways_in_terminal(found))]))
     else:
         output.say(f"Opened {output.display_path(found)}.")
         if documentation.may_be_hidden(found):

@@ -131,13 +131,20 @@ def say_error(message: str, hint: str | None) -> None:
     say(f"error: {message}" + (f"\n  {hint}" if hint else ""))
 
 
+_TO_COPY = "    "
+
+
 def _wrap(text: str, stream: TextIO) -> str:
-    """Break lines between words on a terminal, and indent them like their beginning."""
+    """Break lines between words on a terminal, and indent them like their beginning. One that begins with four blanks
+    is to be copied, and stays whole."""
     if not is_terminal(stream):
         return text
     terminal_width = shutil.get_terminal_size().columns
     lines = []
     for row in text.split("\n"):
+        if row.startswith(_TO_COPY):
+            lines.append(row)
+            continue
         indent = row[: len(row) - len(row.lstrip())]
         wrapped = textwrap.wrap(
             row, terminal_width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False

@@ -67,6 +67,22 @@ def test_no_browser_is_opened_where_the_person_would_not_see_it(monkeypatch: pyt
     assert documentation.open_in_browser(page, {"BROWSER": "w3m"})
 
 
+def test_what_shows_a_page_in_a_terminal(monkeypatch: pytest.MonkeyPatch, site: Path, tmp_path: Path) -> None:
+    programs: set[str] = set()
+    monkeypatch.setattr("shutil.which", lambda name: name if name in programs else None)
+    page = site / "reference/cli/search.html"
+    assert documentation.ways_in_terminal(page, tmp_path) == ["appliance help search"]
+    programs |= {"w3m", "lynx", "man"}
+    manual = tmp_path / "share/man/man1"
+    manual.mkdir(parents=True)
+    (manual / "appliance-search.1").touch()
+    shown = f"'{page}'" if " " in str(page) else str(page)
+    assert documentation.ways_in_terminal(page, tmp_path) == [
+        f"w3m {shown}", f"man -M {tmp_path}/share/man appliance-search", "appliance help search",
+    ]  # fmt: skip
+    assert documentation.ways_in_terminal(site / "backup.html", tmp_path)[-1] == "appliance help"
+
+
 def test_a_browser_that_is_a_snap_may_not_read_a_hidden_folder(site: Path) -> None:
     hidden = site / ".local/index.html"
     assert documentation.may_be_hidden(hidden, snaps=site)

@@ -120,6 +120,19 @@ def test_what_systemd_refuses_is_said(units: Path, failing: str, said: str, hint
     assert said in str(raised.value) and raised.value.hint is not None and hint in raised.value.hint
 
 
+def test_without_systemd_other_ways_are_named_with_their_lines() -> None:
+    def missing(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        raise ServiceError(f"{command[0]} is not on this system.")
+
+    with pytest.raises(ServiceError, match="This system has no systemd") as raised:
+        Systemd(missing).install(PLAN)
+    lines = str(raised.value.hint).splitlines()
+    command = "'/opt/my apps/appliance' serve --home '/h/100% mine'"
+    assert f"    @reboot {command.replace('%', chr(92) + '%')} >/dev/null 2>&1" in lines
+    assert f"    ({command} >/dev/null 2>&1 &)" in lines
+    assert '    Exec="/opt/my apps/appliance" serve --home "/h/100%% mine"' in lines
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no user ids")
 def test_launchd_and_the_task_scheduler_get_what_they_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from appliance.server.service.launchd import Launchd

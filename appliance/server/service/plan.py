@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -110,7 +111,7 @@ def run_program(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
         )  # fmt: skip
     except FileNotFoundError:
         raise ServiceError(
-            f"{command[0]} is not on this system.", hint="Start 'appliance serve' by other means."
+            f"{command[0]} is not on this system.", hint="'appliance serve' starts the daemon without it."
         ) from None
     except subprocess.TimeoutExpired:
         raise ServiceError(f"'{' '.join(command)}' did not end in {START_TIMEOUT_SECONDS} s.") from None
@@ -129,6 +130,23 @@ def service_manager(run: Run = run_program) -> ServiceManager:
     from appliance.server.service.systemd import Systemd
 
     return Systemd(run)
+
+
+def other_ways(plan: ServicePlan) -> str:
+    """How the daemon can start at login, or with the machine, where systemd does not run: each way, and its lines."""
+    command = shlex.join(plan.command)
+    started = f"{command} >/dev/null 2>&1"
+    quoted = " ".join(f'"{part}"' if " " in part else part for part in plan.command).replace("%", "%%")
+    ways = [
+        ("with the machine, by cron: 'crontab -e', and add", ["@reboot " + started.replace("%", r"\%")]),
+        ("at login, in ~/.profile", [f"({started} &)"]),
+        (
+            "at login to a desktop, in a file ~/.config/autostart/memory-appliance.desktop",
+            ["[Desktop Entry]", "Type=Application", "Name=Memory appliance", f"Exec={quoted}"],
+        ),
+    ]
+    lines = [line for way, lines in ways for line in (f"  {way}:", *(f"    {line}" for line in lines))]
+    return "\n".join(["Where systemd does not run, the daemon can start otherwise:", *lines])
 
 
 def write_files(files: Mapping[Path, str]) -> None:

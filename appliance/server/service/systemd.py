@@ -17,6 +17,7 @@ from appliance.server.service.plan import (
     ServicePlan,
     ServiceState,
     are_current,
+    other_ways,
     remove_files,
     write_files,
 )
@@ -112,7 +113,7 @@ class Systemd:
         return {folder / name: content for name, content in unit_files(plan).items()}
 
     def install(self, plan: ServicePlan) -> None:
-        self._require_manager()
+        self._require_manager(plan)
         files = self.files(plan)
         write_files(files)
         self._systemctl("daemon-reload")
@@ -160,12 +161,16 @@ class Systemd:
         shown = self._systemctl("show", SERVICE, "-p", "UnitFileState,ActiveState,SubState,FragmentPath")
         return dict(line.partition("=")[::2] for line in shown.stdout.splitlines()), shown.stderr.strip()
 
-    def _require_manager(self) -> None:
-        asked = self._systemctl("show-environment")
+    def _require_manager(self, plan: ServicePlan) -> None:
+        try:
+            asked = self._systemctl("show-environment")
+        except ServiceError as error:
+            raise ServiceError(f"This system has no systemd: {error}", hint=other_ways(plan)) from error
         if asked.returncode != 0:
             raise ServiceError(
                 f"No systemd runs for this user here ({asked.stderr.strip()}).",
-                hint="Log in as the user, not by su or sudo; 'appliance service install --print' shows the units.",
+                hint="If it runs on this machine, log in as the user, not by su or sudo; 'appliance service install"
+                f" --print' shows the units.\n  {other_ways(plan)}",
             )
 
     def _systemctl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
