@@ -69,7 +69,7 @@ async def recall(app: ApplianceApp, pilot: Pilot[None]) -> None:
 
 async def why(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await recall(app, pilot)
-    await pilot.press("escape", "w")
+    await pilot.press("tab", "w")
 
 
 async def reading(app: ApplianceApp, pilot: Pilot[None]) -> None:

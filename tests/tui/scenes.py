@@ -42,20 +42,20 @@ async def narrowed(app: ApplianceApp, pilot: Pilot[None]) -> None:
 
 async def why(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await searched(app, pilot)
-    await pilot.press("escape", "w")
+    await pilot.press("tab", "w")
 
 
 async def help(app: ApplianceApp, pilot: Pilot[None]) -> None:
-    await pilot.press("escape", "question_mark")
+    await pilot.press("tab", "question_mark")
 
 
 async def going(app: ApplianceApp, pilot: Pilot[None]) -> None:
-    await pilot.press("escape", "colon", *"ana")
+    await pilot.press("tab", "colon", *"ana")
     await until(pilot, lambda: getattr(app.screen, "_listed_text", "") == "ana")
 
 
 async def choosing(app: ApplianceApp, pilot: Pilot[None]) -> None:
-    await pilot.press("escape", "f")
+    await pilot.press("tab", "f")
     await until(pilot, lambda: app.screen.query("OptionList"))
 
 
@@ -136,7 +136,7 @@ async def offered(app: ApplianceApp, pilot: Pilot[None]) -> None:
 
 async def present(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await of("f3")(app, pilot)
-    await pilot.press("escape", "s")
+    await pilot.press("tab", "s")
     await until(pilot, lambda: app.screen.query("#present-rows") and app.screen.query_one(RowList).items)
     await still(app, pilot)
 
@@ -156,7 +156,7 @@ async def receipts(app: ApplianceApp, pilot: Pilot[None]) -> None:
 
 async def forgetting(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await searched(app, pilot)
-    await pilot.press("escape", "d")
+    await pilot.press("tab", "d")
     await until(pilot, lambda: app.screen.query_one("#forget-confirm").display)
     await still(app, pilot)
 
@@ -232,7 +232,7 @@ async def welcome(app: ApplianceApp, pilot: Pilot[None]) -> None:
 
 async def listed(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await searched(app, pilot)
-    await pilot.press("escape")
+    await pilot.press("tab")
 
 
 async def completed(app: ApplianceApp, pilot: Pilot[None]) -> None:
@@ -307,7 +307,7 @@ SCENES: dict[str, Scene] = {
     "palette": palette,
     "notified": notified,
     "reading-found": found_in,
-    "context-rows": then(context, "escape", "down", "down"),
+    "context-rows": then(context, "tab", "down", "down"),
     "memory-details": then(of("f4"), "tab"),
     "picker": then(of("f2"), "f"),
     "import": then(of("f5"), "a"),

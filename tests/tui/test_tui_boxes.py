@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from scenes import words
 from screens import fill, run, shown, type_in, until
 from test_tui_footer import footer
 from test_tui_keys import GETS_THERE
+from test_tui_typing import burst
 from textual.widgets import Input
 
 from appliance_tui.frame import KeyFooter
 from appliance_tui.screens.calendar import CalendarScreen
+from appliance_tui.screens.conversation import ConversationScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.prompt_line import QuestionLine
 from appliance_tui.widgets.transcript import TranscriptView
 from tests.homes import copied
+from tests.waits import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -86,14 +92,22 @@ def test_keys_right_behind_enter_are_for_the_conversation(filled: Path) -> None:
             await until(pilot, lambda: len(app.query_one(HitList).hits) > 1)
             second = app.query_one(HitList).hits[1].message_id
             memory = app.memory_worker.memory()
-            outline = memory.overview.outline
+            outline, matches, searched = memory.overview.outline, memory.overview.matches, threading.Event()
 
             def slowly(session_id: str) -> object:
                 time.sleep(0.3)
                 return outline(session_id)
 
+            def when_told(query: str, ids: Sequence[str]) -> object:
+                searched.wait(PATIENCE)
+                return matches(query, ids)
+
             memory.overview.outline = slowly  # type: ignore[method-assign,assignment]
-            await pilot.press("enter", "right_square_bracket", "p")
+            memory.overview.matches = when_told  # type: ignore[method-assign,assignment]
+            await burst(pilot, "enter", "n")
+            await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and "searching" in words(app))
+            searched.set()  # what comes before the matches waits for them
+            await burst(pilot, "n", "]p")
             await until(pilot, lambda: memory.message(second).pinned)
             view = app.screen.query_one(TranscriptView)
             assert view.has_focus and not app.screen.query_one(QuestionLine).display

@@ -40,7 +40,7 @@ BROWSER_OPTIONS = (
     "--disable-background-networking",
     "--remote-debugging-port=0",
 )
-KEY_CODES = {"Enter": (13, "\r"), "Escape": (27, "")}
+KEY_CODES = {"Enter": (13, "\r"), "Escape": (27, ""), "Tab": (9, "\t")}
 
 
 class Page:
@@ -145,7 +145,7 @@ def test_a_browser_finds_reads_and_forgets(home: Path, tmp_path: Path) -> None:
             read = len(page.received)
             await page.press("Escape")
             await page.until("9 hits", read)
-            await page.press("Escape")
+            await page.press("Tab")
             await page.until("Why", read)
             await page.press("d")
             await page.until("Type 1 and enter to erase 1 message")

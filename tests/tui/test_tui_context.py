@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
+from scenes import words as seen
 from screens import until
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
@@ -19,7 +20,7 @@ from appliance_tui.app import ApplianceApp
 from appliance_tui.budget_shares import PRESETS
 from appliance_tui.context_changes import GONE_REASON, ContextChange
 from appliance_tui.screens import context as context_module
-from appliance_tui.screens.context import ContextScreen
+from appliance_tui.screens.context import GATHERING, ContextScreen
 from appliance_tui.screens.picker import PickerScreen
 from appliance_tui.screens.session_picker import SessionPickerScreen
 from appliance_tui.widgets import layers
@@ -99,6 +100,33 @@ def test_what_is_typed_gives_the_exact_prompt(memory: Appliance, talk: str) -> N
     assert memory is not None
 
 
+def test_a_context_that_takes_a_while_is_said_to_be_gathered(
+    memory: Appliance, talk: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gathered, load = threading.Event(), context_module._load_answer
+
+    def load_when_told(*arguments: Any) -> Any:
+        gathered.wait(PATIENCE)
+        return load(*arguments)
+
+    monkeypatch.setattr(context_module, "_load_answer", load_when_told)
+    monkeypatch.setattr("appliance_tui.workers.SLOW_SECONDS", 0.01)
+
+    async def go() -> None:
+        app = ApplianceApp(lambda: memory, motion=False)
+        async with app.run_test(size=(80, 24)) as pilot:
+            app.action_go("context")
+            try:
+                await until(pilot, lambda: isinstance(app.screen, ContextScreen) and GATHERING in note(app.screen))
+                assert seen(app).count(GATHERING) == 2  # where the prompt will be, and in the last line
+            finally:
+                gathered.set()
+            await until(pilot, lambda: shown(pilot) is not None)
+            assert GATHERING not in seen(app)
+
+    asyncio.run(go())
+
+
 def test_looking_counts_nothing_as_recalled(memory: Appliance, talk: str) -> None:
     id = memory.sessions.messages(talk)[0].id
 
@@ -113,7 +141,7 @@ def test_looking_counts_nothing_as_recalled(memory: Appliance, talk: str) -> Non
 def test_a_memory_is_said_to_be_wrong(memory: Appliance, talk: str) -> None:
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         await say(pilot, "Who needs a desk for the flat in Lisbon?")
-        await pilot.press("escape", "home", "v")
+        await pilot.press("tab", "home", "v")
         assert isinstance(pilot.app.screen, ContextScreen)  # a layer is no memory
         places = [isinstance(row, layers.LayerEntry) and row.layer == "retrieved" for row in rows(screen).items]
         await pilot.press(*["down"] * places.index(True))
@@ -150,7 +178,7 @@ def test_the_latest_that_is_typed_wins(memory: Appliance, talk: str) -> None:
 def test_plus_and_minus_move_the_share_of_the_marked_layer(memory: Appliance, talk: str) -> None:
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         await say(pilot, "Lisbon")
-        await pilot.press("escape", "home", "down")
+        await pilot.press("tab", "home", "down")
         assert layers.row_key(rows(screen).chosen) == "retrieved"  # type: ignore[arg-type]
         await pilot.press("plus")
         assert screen.options.shares["retrieved"] == pytest.approx(0.50)
@@ -173,7 +201,7 @@ def test_plus_and_minus_move_the_share_of_the_marked_layer(memory: Appliance, ta
 def test_brackets_change_the_budget_and_t_the_preset(memory: Appliance, talk: str) -> None:
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         await say(pilot, "Lisbon")
-        await pilot.press("escape", "left_square_bracket")
+        await pilot.press("tab", "left_square_bracket")
         assert screen.options.budget == 6_000
         await until(pilot, lambda: (there := shown(pilot)) is not None and there.budget == 6_000)
         await pilot.press("right_square_bracket", "right_square_bracket")
@@ -202,7 +230,7 @@ def test_instructions_without_room_are_named_and_nothing_typed_is_lost(memory: A
 @pytest.mark.slow
 def test_a_chosen_conversation_brings_its_turns(memory: Appliance, talk: str) -> None:
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
-        await pilot.press("escape", "s")
+        await pilot.press("tab", "s")
         await until(pilot, lambda: isinstance(pilot.app.screen, SessionPickerScreen))
         chooser = pilot.app.screen
         await until(pilot, lambda: len(chooser.query_one(RowList).items) == 2)
@@ -223,7 +251,7 @@ def test_a_chosen_conversation_brings_its_turns(memory: Appliance, talk: str) ->
 def test_y_copies_the_prompt_and_slash_goes_back_to_the_line(memory: Appliance, talk: str) -> None:
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         there = await say(pilot, "Lisbon")
-        await pilot.press("escape", "y")
+        await pilot.press("tab", "y")
         assert pilot.app.clipboard == there.text
         await pilot.press("slash")
         assert screen.query_one("#context-query", Input).has_focus
@@ -240,7 +268,7 @@ def test_enter_opens_the_message_in_its_conversation(
 
     async def body(pilot: Pilot[None], screen: ContextScreen) -> None:
         await say(pilot, "Lisbon")
-        await pilot.press("escape")
+        await pilot.press("tab")
         rows(screen).mark(("retrieved", first))
         await pilot.press("enter")
         await until(pilot, lambda: opened == [(talk, first)])
@@ -284,7 +312,7 @@ def test_what_was_left_out_is_a_row_for_each_reason_and_unfolds(memory: Applianc
         assert all(row.dropped.reason != group.reason for row in of_kind(screen, layers.DroppedEntry))
         line = layers.render_row(group, 120).plain
         assert group.reason in line and str(group.count) in line
-        await pilot.press("escape")
+        await pilot.press("tab")
         rows(screen).mark(layers.row_key(group))
         await pilot.press("enter")
         entries = [row for row in of_kind(screen, layers.DroppedEntry) if row.in_group]

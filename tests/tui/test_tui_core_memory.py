@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from scenes import words
 from screens import type_in, until
 from test_tui_footer import footer
 from textual.command import CommandList
 from textual.pilot import Pilot
-from textual.widgets import Static
 
 from appliance import Appliance, UsageError
 from appliance_tui.app import ApplianceApp
@@ -126,7 +126,7 @@ def test_keys_limit_protect_and_forget_a_block(memory: Appliance) -> None:
 @pytest.mark.slow
 def test_a_block_is_begun_corrected_restored_and_all_of_it_taken_back(memory: Appliance) -> None:
     async def body(app: ApplianceApp, pilot: Pilot[None], screen: MemoryScreen) -> None:
-        await until(pilot, lambda: "No blocks" in str(screen.query_one("#memory-note", Static).render()))
+        await until(pilot, lambda: "No blocks" in words(app))
         assert "Correct" not in footer(app) and "Export" not in footer(app)
         await pilot.press("n")
         await type_in(pilot, "Persona = Answer briefly.")

@@ -44,7 +44,7 @@ def test_escape_behind_a_dialog_changes_nothing_and_twice_it_shows_the_start_pag
             await until(pilot, lambda: page.page)
             await type_in(pilot, "ferry")
             await until(pilot, lambda: hits.hits)
-            await pilot.press("escape", "w")
+            await pilot.press("tab", "w")
             await until(pilot, lambda: isinstance(app.screen, ExplanationScreen))
             await pilot.press("escape", "escape")
             await until(pilot, lambda: isinstance(app.screen, SearchScreen) and LEAVING in note(app))
@@ -62,10 +62,10 @@ def test_escape_behind_a_dialog_changes_nothing_and_twice_it_shows_the_start_pag
 
 
 @pytest.mark.slow
-def test_a_command_right_behind_escape_waits_for_the_hits(filled: Path) -> None:
+def test_a_command_right_behind_tab_waits_for_the_hits(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
-            await pilot.press(*"ferry", "escape", "w")
+            await pilot.press(*"ferry", "tab", "w")
             await until(pilot, lambda: isinstance(app.screen, ExplanationScreen))
             assert app.screen_stack[0].query_one(SearchInput).value == "ferry"
 
@@ -107,6 +107,8 @@ def test_a_key_right_behind_escape_is_no_text_in_a_real_terminal(filled: Path, p
         terminal.until("Harbour watch")
         terminal.type("ferry")
         terminal.until("hits")
+        terminal.type("\t")  # to the hits, where letters are commands
+        terminal.until("letters are commands")
         start = len(terminal.sent)
         terminal.type("\x1b")
         time.sleep(pause)  # a quick person

@@ -73,10 +73,10 @@ def test_the_footer_shows_what_works_now(filled: Path) -> None:
             await type_in(pilot, "ferry")
             await until(pilot, lambda: app.query_one(HitList).hits)
             await settled(app, pilot)
-            assert footer(app).split()[:4] == ["⏎", "Open", "esc", "Leave"]
+            assert footer(app).split()[:4] == ["⏎", "Open", "tab", "Commands"]
             assert "Why" not in footer(app)  # a letter would be typed
             assert "f10 Help" in footer(app) and "Forget" not in footer(app)
-            await pilot.press("escape")
+            await pilot.press("tab")
             await settled(app, pilot)
             assert {"w Why", "p Pin", "/ Search", "f10 Help"} <= {
                 part.content.plain.strip() for part in app.screen.query_one(KeyFooter).parts

@@ -133,8 +133,7 @@ def test_enter_lands_on_the_sentence_and_brackets_go_on(filled: Path) -> None:
             await pilot.press("N")
             await until(pilot, lambda: page.transcript.mark == 10)
             # On to each of the other hits, one of which is folded away in another conversation.
-            page._results.position = found.index("l1") - 1  # type: ignore[union-attr]
-            await pilot.press("right_square_bracket")
+            page.action_hit(found.index("l1") - found.index("c10"))
             await until(pilot, lambda: session_of(app) == "list" and "1987" in glowing(page))
             assert page.transcript.mark == 1 and f"hit {found.index('l1') + 1} of " in note(app)
             await pilot.press("escape")
@@ -169,12 +168,15 @@ def test_all_hits_are_listed_page_by_page(filled: Path) -> None:
         async with shown(filled, size=(100, 24)) as (app, pilot):
             hits = await searched(app, pilot, "fog")
             await until(pilot, lambda: "63 hits" in note(app) and "the first 10" in note(app))
-            await pilot.press("escape")
+            await pilot.press("tab")
             for listed in (30, 50, 63):
                 await pilot.press("end")
                 await until(pilot, lambda listed=listed: hits.option_count == listed)
             await until(pilot, lambda: "63 hits" in note(app) and "the first" not in note(app))
             assert len({hit.message_id for hit in hits.hits}) == 63
+            await pilot.resize_terminal(100, 60)
+            await pilot.press("slash", *"mist", "ctrl+u", *"fog")
+            await until(pilot, lambda: "63 hits" in note(app) and "the first 26" in note(app))
 
     run(body)
 
@@ -184,7 +186,7 @@ def test_hits_are_sorted_by_time_and_by_score(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
             hits = await searched(app, pilot, "lighthouse")
-            await pilot.press("escape", "s")
+            await pilot.press("tab", "s")
             await until(pilot, lambda: "newest first" in note(app))
             assert [hit.external_id for hit in hits.hits] == ["l1", "c40", "c10"]
             await pilot.press("s")
@@ -242,7 +244,7 @@ def test_w_says_why_in_one_sentence_with_the_words_near_by(filled: Path) -> None
         async with shown(filled) as (app, pilot):
             hits = await searched(app, pilot, "halvorsen number")
             hits.highlighted = [hit.external_id for hit in hits.hits].index("c9")
-            await pilot.press("escape", "w")
+            await pilot.press("tab", "w")
             await until(
                 pilot, lambda: isinstance(app.screen, ExplanationScreen) and app.screen.query("#why-description")
             )

@@ -83,7 +83,7 @@ def test_a_colon_leads_anywhere(filled: Path) -> None:
             await go_to(app, pilot, "ana", "person")
             assert place(app) == "recall"
             assert [name for name, _ in app.screen.search_filters.pairs()] == ["author"]  # type: ignore[attr-defined]
-            await until(pilot, lambda: isinstance(app.focused, HitList))
+            await until(pilot, lambda: isinstance(app.focused, SearchInput))
             hits = app.query_one(HitList)
             await until(pilot, lambda: hits.hits and {hit.author for hit in hits.hits} == {"Ana"})
             times = [str(hit.timestamp) for hit in hits.hits]

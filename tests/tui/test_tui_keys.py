@@ -37,7 +37,7 @@ async def recall(app: ApplianceApp, pilot: Pilot[None]) -> None:
     """The first screen, with hits before the person."""
     await type_in(pilot, "ferry")
     await until(pilot, lambda: app.query_one(HitList).hits)
-    await pilot.press("escape")
+    await pilot.press("tab")
 
 
 async def context(app: ApplianceApp, pilot: Pilot[None]) -> None:
@@ -45,7 +45,7 @@ async def context(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await at("context", "f3")(app, pilot)
     await type_in(pilot, "ferry")
     await until(pilot, lambda: any(isinstance(row, LayerEntry) for row in app.screen.query_one(RowList).items))
-    await pilot.press("escape")
+    await pilot.press("tab")
     rows = app.screen.query_one(RowList)
     rows.mark(row_key(next(row for row in rows.items if isinstance(row, LayerEntry) and row.layer == "retrieved")))
 

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from scenes import words
 from screens import until
 from textual.pilot import Pilot
 from textual.widgets import Input, Static, Tab
@@ -119,8 +120,7 @@ def test_a_conflict_stands_side_by_side_and_one_key_accepts_it(memory: Appliance
         assert left.y == right.y
         assert left.right <= right.x
         await pilot.press("a")
-        note = screen.query_one("#memory-note", Static)
-        await until(pilot, lambda: EMPTY_HINTS["review"] in str(note.render()))
+        await until(pilot, lambda: EMPTY_HINTS["review"] in words(pilot.app))
         assert memory.facts.review() == []
         assert "birthday: 4 May" in [fact.text for fact in memory.facts.list()]
 
@@ -165,8 +165,7 @@ def test_c_corrects_and_what_was_typed_stays_until_it_is_taken(memory: Appliance
 
 def test_n_adds_a_sentence_or_a_value_with_its_name(memory: Appliance) -> None:
     async def body(pilot: Pilot[None], screen: MemoryScreen) -> None:
-        note = screen.query_one("#memory-note", Static)
-        await until(pilot, lambda: EMPTY_HINTS["facts"] in str(note.render()))
+        await until(pilot, lambda: EMPTY_HINTS["facts"] in words(pilot.app))
         line = screen.query_one(PromptLine).query_one(Input)
         await pilot.press("n")
         line.value = "I live in Berlin"

@@ -13,6 +13,7 @@ from textual.events import Key
 from textual.widget import Widget
 
 from appliance import Appliance
+from appliance_tui.actions import ActionProvider
 from appliance_tui.app import ApplianceApp
 from appliance_tui.details import DetailList, DetailPart
 from appliance_tui.list_keys import Navigable, OptionRows
@@ -78,5 +79,24 @@ def test_keys_do_nothing_in_a_list_that_is_empty_or_not_laid_out(is_shown: bool)
             details.action_page(1)
             await pilot.pause(0)
             move_all(*lists)
+
+    asyncio.run(go())
+
+
+def test_a_word_finds_the_actions_that_say_it_and_no_others() -> None:
+    """The letters of a word stand in most sentences somewhere."""
+
+    async def go() -> None:
+        async with App[None]().run_test() as pilot:
+            provider = ActionProvider(pilot.app.screen)
+
+            async def found(query: str) -> list[str]:
+                hits = [hit async for hit in provider.search(query)]
+                return [hit.text for hit in sorted(hits, key=lambda hit: -hit.score) if hit.text]
+
+            assert await found("backup") == []
+            assert (await found("undo"))[0] == "Undo"
+            assert "Undo" in await found("take back")
+            assert (await found("expo"))[0].endswith("Export")
 
     asyncio.run(go())

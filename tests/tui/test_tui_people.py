@@ -147,7 +147,7 @@ def test_enter_lists_everything_that_a_person_wrote(filled: Path) -> None:
             assert hits.results is not None and [hit.text for hit in hits.results.hits] == ["Paint it blue."]
             await until(pilot, lambda: app.screen.query("FilterChip"))
             assert "author: Ana Lima" in str(app.screen.query("FilterChip").first().label)  # type: ignore[attr-defined]
-            await pilot.press("w")  # no query, no reasons
+            await pilot.press("tab", "w")  # no query, no reasons
             assert app.screen is not page and any("matches the filters" in one.message for one in app._notifications)
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and app.screen.transcript.marked_id)

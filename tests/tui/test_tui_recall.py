@@ -134,7 +134,7 @@ def test_a_chip_goes_with_a_click_and_x_drops_all(filled: Path) -> None:
             assert "walnuts" in hits(app)[0]
             await pilot.click("FilterChip")
             await until(pilot, lambda: len(app.query("FilterChip")) == 1)
-            await pilot.press("escape", "X")
+            await pilot.press("tab", "X")
             await until(pilot, lambda: not app.query("FilterChip"))
 
     run(body)
@@ -146,7 +146,7 @@ def test_f_chooses_a_filter_out_of_what_there_is(filled: Path) -> None:
         async with shown(filled) as (app, pilot):
             await type_in(pilot, "walnuts")
             await until(pilot, lambda: hits(app))
-            await pilot.press("escape", "f")
+            await pilot.press("tab", "f")
             await until(pilot, lambda: isinstance(app.screen, PickerScreen))
             await type_in(pilot, "user")
             await pilot.press("enter")
@@ -173,7 +173,7 @@ def test_w_says_why_and_W_why_not(filled: Path) -> None:
         async with shown(filled) as (app, pilot):
             await type_in(pilot, "walnuts")
             await until(pilot, lambda: hits(app))
-            await pilot.press("escape", "w")
+            await pilot.press("tab", "w")
             await until(pilot, lambda: isinstance(app.screen, ExplanationScreen))
             assert "search words that it has" in words(app) and "together" in words(app)
             await pilot.press("escape", "W")
@@ -206,7 +206,7 @@ def test_y_copies_p_pins_and_a_pin_is_shown_and_kept(filled: Path) -> None:
         async with shown(filled) as (app, pilot):
             await type_in(pilot, "walnuts")
             await until(pilot, lambda: hits(app))
-            await pilot.press("escape", "y")
+            await pilot.press("tab", "y")
             assert app.clipboard == hits(app)[0]
             listed = app.query_one(HitList)
             await pilot.press("p")
@@ -226,11 +226,11 @@ def test_slash_goes_back_to_the_line_and_help_and_quit(filled: Path) -> None:
         async with shown(filled) as (app, pilot):
             await pilot.press("escape")
             assert app.focused is app.query_one(SearchInput)
-            await pilot.press("slash", "b", "escape")
+            await pilot.press("slash", "b", "tab")
             assert app.focused is app.query_one(HitList)
             await pilot.press("slash")
             assert app.focused is app.query_one(SearchInput)
-            await pilot.press("escape", "question_mark")
+            await pilot.press("tab", "question_mark")
             await until(pilot, lambda: isinstance(app.screen, HelpScreen))
             assert "Why the message matched" in words(app)
             await pilot.press("escape", "ctrl+q")
@@ -248,7 +248,7 @@ def test_o_opens_the_file_or_says_that_it_is_gone(home: Path, tmp_path: Path, mo
         async with shown(home) as (app, pilot):
             await type_in(pilot, "walnuts")
             await until(pilot, lambda: hits(app))
-            await pilot.press("escape", "o")
+            await pilot.press("tab", "o")
             await until(pilot, lambda: asked)
             assert asked == [tmp_path / "talk.jsonl"]
             asked[0].unlink()

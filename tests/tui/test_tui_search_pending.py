@@ -57,7 +57,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("keys", "position"),
-    [(("enter",), 0), (("down", "enter"), 1), (("escape", "jj", "enter"), 2), (("escape", "G", "enter"), -1)],
+    [(("enter",), 0), (("down", "enter"), 1), (("tab", "jj", "enter"), 2), (("tab", "G", "enter"), -1)],
 )
 def test_what_is_opened_is_a_hit_of_the_query_as_it_stands(keys: tuple[str, ...], position: int, filled: Path) -> None:
     async def body() -> None:
@@ -112,10 +112,13 @@ def test_a_search_that_takes_long_is_said_and_another_key_takes_the_place(
     key: str, line: str, filled: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("appliance_tui.input_queue.LONG_WAIT_SECONDS", 0.1)
+    monkeypatch.setattr("appliance_tui.workers.SLOW_SECONDS", 0.01)
 
     async def body() -> None:
         async with shown(filled) as (app, pilot):
-            await burst(pilot, "walnuts", "enter")
+            await burst(pilot, "walnuts")
+            await until(pilot, lambda: "Searching …" in words(app))
+            await burst(pilot, "enter")
             await until(pilot, lambda: "Still searching" in words(app))
             await burst(pilot, key)
             await until(pilot, lambda: app.query_one(SearchInput).value == line)

@@ -42,7 +42,7 @@ async def recall(app: ApplianceApp, pilot: Pilot[Any]) -> SearchScreen:
     assert isinstance(screen, SearchScreen)
     await type_in(pilot, "ferry")
     await until(pilot, lambda: len(screen.query_one(HitList).hits) >= 2)
-    await pilot.press("escape")
+    await pilot.press("tab")
     return screen
 
 

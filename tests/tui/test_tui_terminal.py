@@ -104,7 +104,7 @@ def test_one_finds_reads_pins_and_forgets(filled: Path, tmp_path: Path) -> None:
         terminal.until("n Next match")
         terminal.keys("Escape")
         terminal.until("9 hits")
-        terminal.keys("Escape")  # to the list; a key right behind it would be one with Alt
+        terminal.keys("Tab")  # to the list
         terminal.until("w Why")
         terminal.keys("p")
         pinned = terminal.until("★")

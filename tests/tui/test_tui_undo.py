@@ -119,7 +119,7 @@ def test_the_key_takes_back_a_pin_and_says_what_it_did(filled: Path) -> None:
             assert isinstance(screen, SearchScreen)
             await type_in(pilot, "ferry")
             await until(pilot, lambda: screen.query_one(HitList).hits)
-            await pilot.press("escape", "u")
+            await pilot.press("tab", "u")
             await said(app, pilot, "Nothing to undo.")
             id = screen.query_one(HitList).hits[0].message_id
             await pilot.press("p")
@@ -251,7 +251,7 @@ def test_undo_waits_for_the_change_that_was_asked_for_before_it(filled: Path) ->
             await type_in(pilot, "ferry")
             await until(pilot, lambda: len(screen.query_one(HitList).hits) > 1)
             first, second = (hit.message_id for hit in screen.query_one(HitList).hits[:2])
-            await pilot.press("escape", "p")
+            await pilot.press("tab", "p")
             await said(app, pilot, "Pinned 1 message  (u undoes it)")
             pin = memory.pin
 
@@ -285,7 +285,7 @@ def test_a_change_can_be_taken_back_although_its_screen_was_closed(filled: Path)
                 pin(id)
 
             memory.pin = slowly  # type: ignore[method-assign,assignment]
-            await pilot.press("p", "escape", "escape", "u")
+            await pilot.press("p", "escape", "tab", "u")
             await said(app, pilot, "Unpinned “")
             assert not memory.message(id).pinned
 
@@ -319,7 +319,7 @@ def test_what_a_hit_was_worth_is_said_from_the_list_and_taken_back(filled: Path)
         async with shown(filled, (140, 30)) as (app, pilot):
             await type_in(pilot, "walnuts")
             await until(pilot, lambda: app.query_one(HitList).hits)
-            await pilot.press("escape")
+            await pilot.press("tab")
             await until(pilot, lambda: "v Worth" in footer(app))
             ids = [hit.message_id for hit in app.query_one(HitList).hits[:2]]
             await pilot.press("shift+down", "v")

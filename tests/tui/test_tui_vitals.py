@@ -147,10 +147,10 @@ def test_months_are_summed_by_a_key(filled: Path) -> None:
             chart = app.screen.query_one("#vitals-months", Chart)
             assert max(value for _, value in chart._lines["native"]) == 8
             await pilot.press("m")
-            await until(pilot, lambda: chart.border_title == "Messages of me up to each month")
+            await until(pilot, lambda: chart.border_title == "Messages up to each month · user me")
             assert chart._lines["native"][-1][1] == 40
             await pilot.press("m")
-            await until(pilot, lambda: chart.border_title == "Messages of me by month")
+            await until(pilot, lambda: chart.border_title == "Messages by month · user me")
 
     run(body())
 

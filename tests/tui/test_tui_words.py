@@ -46,10 +46,10 @@ def test_vitals_say_whose_messages_are_counted(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled, (140, 50)) as (app, pilot):
             await pilot.press("f6", "t")
-            await until(pilot, lambda: "Messages of me by source" in words(app))
+            await until(pilot, lambda: "Messages by source · user me" in words(app))
             assert "Stored, of all users" in words(app)
             counts = {line.split()[0]: line.split()[-1] for line in words(app).splitlines() if len(line.split()) > 1}
-            assert counts["messages"] == "10" and "of me" in words(app)
+            assert counts["messages"] == "10" and "user me" in words(app)
             assert " F1 Recall " in words(app) and "f1 Recall" in footer(app)
 
     run(body)

@@ -6,6 +6,7 @@ everywhere, else a screen or a dialog.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -107,7 +108,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("list.first", "home,g", "list_end(False)", "First", "First item.", False),
     Action("list.last", "end,G", "list_end(True)", "Last", "Last item.", False),
     Action("list.type", "slash", "list_type", "Type", "Go to the line to type in.", False),
-    Action("line.leave", "escape,tab", "leave", "Leave", "Leave the line for the list, where letters are commands."),
+    Action("line.leave", "tab", "leave", "Commands", "Leave the line for the list, where letters are commands."),
     Action("line.down", "down", "move(1)", "Next", "Next item of the list; the query after an earlier one."),
     Action("line.up", "up", "move(-1)", "Earlier", "Previous item; on an empty line, the query before."),
     Action("question.answer", "enter", "submit", "Enter", "Take what is typed."),
@@ -123,15 +124,8 @@ ACTIONS: tuple[Action, ...] = (
     Action("help.close", "escape", "dismiss", "Close", "Close this page."),
     Action("help.down", "down", "list_step(1)", "Down", "Scroll down."),
     Action("help.up", "up", "list_step(-1)", "Up", "Scroll up."),
+    Action("recall.type", "tab", "type_on", "Type on", "Back to the search line, to type on."),
     Action("recall.search", "slash", "search", "Search", "Go to the search line."),
-    Action(
-        "recall.back",
-        "escape",
-        "back",
-        "Start page",
-        "Twice in a row: the start page; on its line, up brings the search back.",
-        False,
-    ),
     Action("recall.open", "enter", "open", "Open", "Open the message in its conversation."),
     Action("recall.pin", "p", "pin", "Pin", "Pin or unpin the message."),
     Action("recall.unpin", "delete", "unpin", "Unpin", "On the start page: unpin the selected message."),
@@ -156,6 +150,13 @@ ACTIONS: tuple[Action, ...] = (
         "recall.extend_back", "shift+up", "extend(-1)", "Select back", "Select this message and the one before.", False
     ),
     Action("recall.editor", "e", "editor", "Editor", "Read the message in $EDITOR, or all selected ones."),
+    Action(
+        "recall.back",
+        "escape",
+        "back",
+        "Start page",
+        "Twice in a row: the start page; on its line, up brings the search back.",
+    ),
     Action("recall.person", "P", "person", "Person", "Who wrote the message, on the People screen.", False),
     Action("conversations.read", "enter", "read", "Read", "Read the conversation."),
     Action("conversations.title", "slash", "title", "Titles", "Filter by words in the title."),
@@ -372,8 +373,8 @@ ACTIONS: tuple[Action, ...] = (
 )
 
 
-HELP_SHARE = 0.5
-"""What a match in the sentence of an action counts, against one in its name."""
+HELP_SHARE = 0.1
+"""What a match in the sentence of an action counts: less than any in a name."""
 
 
 def actions(*places: str) -> Iterator[Action]:
@@ -402,7 +403,7 @@ class ActionProvider(Provider):
         matcher = self.matcher(query)
         for action in self._offered_actions():
             title = _title(action)
-            score = max(matcher.match(title), HELP_SHARE * matcher.match(action.help))
+            score = matcher.match(title) or HELP_SHARE * _has_words(action.help, query)
             if score > 0:
                 shown = Content.assemble(matcher.highlight(title), (f"  {self._keys(action)}", "$foreground-muted"))
                 yield Hit(score, shown, self._run(action), title, action.help)
@@ -430,19 +431,25 @@ class ActionProvider(Provider):
         return run
 
 
+def _has_words(sentence: str, query: str) -> bool:
+    """Whether words of a sentence begin with those of a query: a sentence has most letters of any word somewhere."""
+    words = re.findall(r"\w+", sentence.casefold())
+    return all(any(word.startswith(part) for word in words) for part in re.findall(r"\w+", query.casefold()))
+
+
 def _title(action: Action) -> str:
     return action.name if action.place in ("app", "list") else f"{SHORT_PLACES[action.place]}: {action.name}"
 
 
 def display_keys(action: Action, keymap: Mapping[str, str]) -> str:
     """The keys of an action as a person reads them, with those of the settings."""
-    return " ".join(map(_display_key, keymap.get(action.id, action.keys).split(",")))
+    return " ".join(map(display_key, keymap.get(action.id, action.keys).split(",")))
 
 
 def first_key(id: str, keymap: Mapping[str, str]) -> str:
     """The first key of an action, by its id, as a person reads it."""
     keys = keymap.get(id) or next(action.keys for action in ACTIONS if action.id == id)
-    return _display_key(keys.partition(",")[0])
+    return display_key(keys.partition(",")[0])
 
 
 _DISPLAY = {
@@ -452,5 +459,6 @@ _DISPLAY = {
 }  # fmt: skip
 
 
-def _display_key(key: str) -> str:
+def display_key(key: str) -> str:
+    """A key as a person reads it."""
     return "+".join(_DISPLAY.get(part, part) for part in key.split("+")).replace("^+", "^")

@@ -27,6 +27,7 @@ from appliance_tui.error_handling import ErrorHandlingApp
 from appliance_tui.ingestion import ImportQueue
 from appliance_tui.input_queue import InputHandled, InputQueue
 from appliance_tui.lazy_screens import lazy_screen
+from appliance_tui.namesakes import names_apart
 from appliance_tui.path_input import on_one_line, parse_paths
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.terminal_keys import terminal_driver
@@ -120,7 +121,7 @@ class ApplianceApp(ErrorHandlingApp):
         )
         self.import_queue = ImportQueue(self)
         self.changes = Changes(self)
-        self.input_queue = InputQueue(self, self._forward_input)
+        self.input_queue = InputQueue(self, self._forward_input, self._forward_text)
         self.mode_before = SCREENS[0]
         """The screen of the bar before the present one."""
         self.unsaved_blocks: dict[tuple[str, str], Path] = {}
@@ -206,7 +207,7 @@ class ApplianceApp(ErrorHandlingApp):
         """Read the names of people again."""
         user = self.user
         people = await self.memory_worker.run_query(lambda memory: memory.people.list(user_id=user))
-        self.names_by_id = {person.id: person.name for person in people}
+        self.names_by_id = names_apart(people)
         self.person_names, self.name_keys = person_names(people), name_keys(people)
 
     def name_of(self, author: str) -> str:
@@ -268,6 +269,10 @@ class ApplianceApp(ErrorHandlingApp):
                 return
             event = Paste(on_one_line(event.text))
         await super().on_event(event)
+
+    async def _forward_text(self, text: str) -> None:
+        """Put what was typed into the focused line; unlike what is pasted, it is no path to import."""
+        await super().on_event(Paste(text))
 
     def offer_import(self, *paths: Path) -> None:
         """Offer to import files; ask for a path if there is none."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from itertools import chain
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING
 from appliance.errors import ApplianceError
 from appliance.requests.typed_filters import FILTER_NAMES, SearchFilters, since_date
 from appliance.timestamps import parse_bound
+from appliance_tui.namesakes import differences
 from appliance_tui.screens.picker import PickerOption
-from appliance_tui.widgets.display_text import pluralize
+from appliance_tui.widgets.display_text import one_line, pluralize
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
@@ -115,6 +115,11 @@ def active_first(
     return [*active, *(option for option in options if (option.name, option.value) not in known)]
 
 
+def described(filters: SearchFilters, names: Mapping[str, str]) -> str:
+    """Filters as they are typed, with the names of people, who are known by their ids, on one line."""
+    return one_line("  ".join(f"{name}:{names.get(value, value)}" for name, value in filters.pairs()))
+
+
 def matches_words(option: PickerOption, text: str) -> bool:
     """Whether an option has all words of a text, in another word for its filter too: "person" is an author."""
     others = " ".join(word for word, meant in _MEANT.items() if meant == option.name)
@@ -130,11 +135,11 @@ def filter_options(memory: Appliance, user: str | None) -> list[PickerOption]:
     choices = memory.overview.filter_choices(user_id=user)
     # By id: a name is also part of other people's names.
     people = memory.people.list(user)
-    names = Counter(person.name for person in people if person.messages)
+    differs = differences(people)
     authors = [
-        PickerOption("author", person.id, _author_note(person, is_one_of_several=names[person.name] > 1), person.name)
+        PickerOption("author", person.id, _author_note(person, differs.get(person.id, "")), person.name)
         for person in people
-        if person.messages and person.name.isprintable() and '"' not in person.name  # it can be typed
+        if person.messages
     ]
     tags = {one.tag: one.sessions for one in memory.sessions.tags(user_id=user)}
     counted = [
@@ -151,7 +156,6 @@ def filter_options(memory: Appliance, user: str | None) -> list[PickerOption]:
     return [*chain(*counted[:2]), *authors, *chain(*counted[2:])]
 
 
-def _author_note(person: Person, is_one_of_several: bool) -> str:
-    """How much a person wrote; and in which sources, where several have the name."""
-    sources = sorted({identity.source for identity in person.identities}) if is_one_of_several else []
-    return " · ".join([pluralize(person.messages, "message"), *filter(None, [", ".join(sources)])])
+def _author_note(person: Person, differs: str) -> str:
+    """How much a person wrote, and what differs from others of the name."""
+    return " · ".join(filter(None, [pluralize(person.messages, "message"), differs]))

@@ -3,6 +3,9 @@
 Textual forwards a key to the focused widget before the keys in front of it have had their effect. In a burst such as
 "/dog", the letters then reach the list, where each is a command, and not the line that "/" moves the focus to.
 
+Letters that wait for the same line reach it as one text: of what a terminal pastes key by key, and of a key that is
+held, all that came meanwhile costs one search and one frame.
+
 A key that acts on what is still being loaded, such as the hits of a query, waits for it, with all keys behind it.
 """
 
@@ -18,6 +21,7 @@ from textual.app import App
 from textual.dom import DOMNode
 from textual.events import Event, Key
 from textual.message import Message
+from textual.widgets import Input
 
 MIN_ROUNDS = 2
 """Times that a marker follows a key from the focused widget up to the app. The first comes after the action of the key,
@@ -70,11 +74,15 @@ class InputQueue:
 
     Args:
         forward: forwards an event to the focused widget.
+        forward_text: forwards a text that was typed, key by key.
     """
 
-    def __init__(self, app: App[Any], forward: Callable[[Event], Awaitable[None]]) -> None:
+    def __init__(
+        self, app: App[Any], forward: Callable[[Event], Awaitable[None]], forward_text: Callable[[str], Awaitable[None]]
+    ) -> None:
         self._app = app
         self._forward = forward
+        self._forward_text = forward_text
         self._long_wait: asyncio.TimerHandle | None = None
         self._waits_long = False
         self._waiting: deque[Event] = deque()
@@ -144,11 +152,30 @@ class InputQueue:
             if self._must_wait(self._waiting[0]):
                 return
             self._end_wait()
-            event = self._waiting.popleft()
-            if not self._is_ignored(event):
+            if text := self._take_text():
+                await self._forward_text(text)
+            elif not self._is_ignored(event := self._waiting.popleft()):
                 await self._forward(event)
         # Else something besides a key has moved the focus or opened a screen, which may still be mounting.
         self._send_marker(1)
+
+    def _take_text(self) -> str:
+        """Take the keys that the focused line has as text, from the first on; "" for less than two."""
+        line = self._app.focused
+        if not isinstance(line, Input):
+            return ""
+        characters: list[str] = []
+        for event in self._waiting:
+            if not isinstance(event, Key) or not event.character or not event.is_printable:
+                break
+            if not line.check_consume_key(event.key, event.character) or self._is_ignored(event):
+                break
+            characters.append(event.character)
+        if len(characters) < 2:
+            return ""
+        for _ in characters:
+            self._waiting.popleft()
+        return "".join(characters)
 
     def _is_ignored(self, event: Event) -> bool:
         screen = self._app.screen

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ACTS_WITHOUT_HITS = frozenset(
     {
         "recall.search", "recall.back", "recall.filter", "recall.clear", "recall.sort", "recall.why_not", "list.type",
-        "line.leave",
+        "recall.type", "line.leave",
     }
 )  # fmt: skip
 """The actions of the line and the list that are not for the hits."""

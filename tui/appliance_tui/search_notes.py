@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from appliance_tui.filters import described
 from appliance_tui.widgets.display_text import one_line
 
 if TYPE_CHECKING:
@@ -18,13 +19,16 @@ EMPTY = "Type to search; ↓ selects, enter opens. Filters: {author}since:{year}
 MAX_QUERY_CHARACTERS = 100
 """Characters of a query that are repeated where it found nothing: a text that was pasted would fill the screen."""
 
+SEARCHING = "Searching …"
+COMMANDS = "letters are commands"
 LEAVING = "esc again shows the start page."
 KEPT_QUERY = " There, ↑ brings this search back."
 
 
 def empty_hint(options: Sequence[PickerOption]) -> str:
     """How one begins, with the most frequent author and this year as examples."""
-    name = next((one.shown for one in options if one.name == "author" and not re.search(r"\s", one.shown)), "")
+    authors = [one.shown for one in options if one.name == "author" and one.shown.isprintable()]
+    name = next((name for name in authors if not re.search(r"[\s\"]", name)), "")
     author = f"author:{one_line(name)}  " if name else ""
     return EMPTY.format(author=author, year=datetime.now(UTC).year)
 
@@ -39,5 +43,4 @@ def no_hits(results: SearchResults, filters: SearchFilters, names: Mapping[str, 
         reason = "No messages match the filters."
     if not filters:
         return reason
-    pairs = "  ".join(f"{name}:{names.get(value, value)}" for name, value in filters.pairs())
-    return f"{reason}\n\nFilters: {one_line(pairs)}\n{'esc, then X' if is_typing else 'X'} clears them."
+    return f"{reason}\n\nFilters: {described(filters, names)}\n{'tab, then X' if is_typing else 'X'} clears them."

@@ -17,7 +17,7 @@ T = TypeVar("T")
 RunQuery = Callable[[Callable[["Appliance"], T]], Awaitable[T]]
 
 PAGE_HITS = 20
-"""Hits of a page behind the first one, which has as many as the settings say: about two screens."""
+"""Hits of a page behind the first one, which has as many as the settings say, or as fit on a higher screen."""
 
 NEAR_MESSAGES = 6
 """Messages between two hits of a conversation, at most, for them to be listed together: they are of one exchange."""
@@ -41,14 +41,16 @@ class ResultPage:
     matches: Mapping[str, MessageMatches]
 
 
-def read_page(memory: Appliance, spec: SearchSpec, offset: int = 0) -> ResultPage:
-    """Search for one page. Call it on a thread.
+def read_page(memory: Appliance, spec: SearchSpec, offset: int = 0, fit: int = 0) -> ResultPage:
+    """Search for one page. Call it on a thread. ``fit`` hits have room on the screen, of which the first page has more
+    if the settings say so.
 
     Raises:
         ApplianceError: as the memory says.
     """
     hits = memory.search(
-        spec.query, limit=PAGE_HITS if offset else None, offset=offset, sort=spec.sort, neighbours=spec.neighbours,
+        spec.query, limit=PAGE_HITS if offset else max(fit, memory.settings.search.limit), offset=offset,
+        sort=spec.sort, neighbours=spec.neighbours,
         **spec.arguments,
     )  # fmt: skip
     ids = [hit.message_id for hit in hits]

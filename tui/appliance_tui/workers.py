@@ -65,6 +65,20 @@ def show_errors(show: Callable[[str], object]) -> Iterator[None]:
         show(error_text(error))
 
 
+SLOW_SECONDS = 0.4
+"""Seconds after which a screen says what it waits for; until then the answer would only flicker."""
+
+
+@contextmanager
+def say_if_slow(node: DOMNode, say: Callable[[], object]) -> Iterator[None]:
+    """Call ``say`` if the block takes long."""
+    timer = node.set_timer(SLOW_SECONDS, say)
+    try:
+        yield
+    finally:
+        timer.stop()
+
+
 class MemoryWorker:
     """An open memory behind a pool of threads.
 

@@ -38,7 +38,7 @@ from appliance_tui.widgets.layers import (
 from appliance_tui.widgets.prompt_view import GUTTER, LAYER_COLOURS, PromptView, prompt_lines
 from appliance_tui.widgets.rows import MUTED, RowList
 from appliance_tui.widgets.search_line import SearchInput
-from appliance_tui.workers import MemoryChanged, SerialWorker, begin, show_errors
+from appliance_tui.workers import MemoryChanged, SerialWorker, begin, say_if_slow, show_errors
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
@@ -84,6 +84,9 @@ class ContextOptions:
     ready: bool = False
 
 
+GATHERING = "Gathering the context …"
+
+
 class MessageInput(SearchInput):
     """An input for a message. The right arrow on the empty line takes the ``example``."""
 
@@ -116,7 +119,7 @@ class ContextScreen(FrameScreen):
         yield Static("", id="context-options", markup=False)
         with Horizontal(id="context"):
             yield PromptView(id="prompt")
-            yield Static("", id="context-empty", markup=False)
+            yield Static(GATHERING, id="context-empty", markup=False)
             with Vertical(id="layers-pane"):
                 yield RowList[LayerRow](
                     partial(render_row, name_of=self.appliance.name_of), key=row_key, is_head=is_plain_line, id="layers"
@@ -133,6 +136,7 @@ class ContextScreen(FrameScreen):
         self._change_timer: Timer | None = None
         self._open_reasons: set[str] = set()
         self.query_one("#layers-pane").border_title = "Layers"
+        self.query_one(PromptView).display = False  # until there is a context
         self.watch(self.app, "user", lambda user: self._schedule_build(), init=False)
         self.query_one(SearchInput).focus()
         self._schedule_build()
@@ -162,7 +166,8 @@ class ContextScreen(FrameScreen):
         await asyncio.sleep(pause)
         options, user, width = self.options, self.appliance.user, self._prompt_width
         with show_errors(self._show_note):
-            answer = await self._queries.run_query(lambda memory: _load_answer(memory, query, options, user, width))
+            with say_if_slow(self, lambda: self._show_note(GATHERING)):
+                answer = await self._queries.run_query(lambda memory: _load_answer(memory, query, options, user, width))
             self._show(answer, width)
 
     @property

@@ -17,6 +17,7 @@ from textual.events import Key
 from textual.widgets import Input, Static
 
 from appliance.errors import NotFound
+from appliance_tui.actions import display_key
 from appliance_tui.attached_files import open_attachment
 from appliance_tui.branches import choose_branch
 from appliance_tui.conversation_search import ConversationSearch, query_search, typed_search
@@ -48,6 +49,9 @@ BY_MEANING = "found by meaning"
 
 FOR_A_MESSAGE = ("pin", "copy", "forget", "attachments", "feedback")
 """Actions that need a message."""
+
+FOR_A_MATCH = {"reading.next_found": 1, "reading.previous_found": -1}
+"""Actions that lead to the next match or the previous one."""
 
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 
@@ -105,16 +109,20 @@ class ConversationScreen(MatchesScreen):
         self.transcript.refresh()
 
     def must_wait(self, event: Key) -> bool:
-        """Whether a key is for the conversation, and that is not there yet."""
-        if not self._is_loading or isinstance(self.focused, Input):
+        """Whether a key is for the conversation, or for the next match in it, and that is not there yet."""
+        if isinstance(self.focused, Input):
             return False
         active = self.active_bindings.get(event.key)
         id = (active.binding.id or "") if active is not None else ""
-        return id.startswith(("reading.", "list.")) and id != "reading.back"
+        if self._is_loading:
+            return id.startswith(("reading.", "list.")) and id != "reading.back"
+        return id in FOR_A_MATCH and self.must_wait_for_match(FOR_A_MATCH[id])
 
     def tell_of_wait(self, event: Key) -> None:
-        """Say that a key waits for the conversation."""
-        self._show_note(f"Loading … {event.key.capitalize()} waits for it; another key takes its place.")
+        """Say that a key waits for the conversation, or for the next match."""
+        key = display_key(event.key)
+        what = "Loading the conversation" if self._is_loading else "Searching the conversation"
+        self._show_note(f"{what} … {key} waits for it; another key takes its place.")
 
     def _end_loading(self, text: str = "") -> None:
         self._is_loading = False
@@ -147,8 +155,9 @@ class ConversationScreen(MatchesScreen):
             return
         hit = self._results.hits[self._results.position]
         matches = self._results.matches.get(hit.message_id)
-        self._search_query()
-        if (index := layout.index_by_id.get(hit.message_id)) is not None:
+        index = layout.index_by_id.get(hit.message_id)
+        self._search_query(index)
+        if index is not None:
             if self._search_in is not None and matches is not None and matches.words:
                 self._add_matches([index], matches.words)
             self.transcript.land(index, found_passage(hit, matches))
@@ -261,7 +270,8 @@ class ConversationScreen(MatchesScreen):
         if (results := self._results) is None:
             parts.append(match_text)
         else:  # how one goes on comes first: a narrow screen cuts the end
-            results.reach(layout.outline.ids[mark])
+            if not self._is_loading:  # else it is at the hit that is being loaded
+                results.reach(layout.outline.ids[mark])
             hit_text = results.position_text(layout.outline.ids[mark])
             parts = [f"{hit_text}  [ ]" if results.total > 1 else "", match_text, *parts]
         self._show_note(" · ".join(filter(None, (self.selection_note(), *parts))))
@@ -298,16 +308,18 @@ class ConversationScreen(MatchesScreen):
         self._search_query()
         self._show_position()
 
-    def _search_query(self) -> None:
+    def _search_query(self, start: int | None = None) -> None:
         """Look for the words of the query that led here; filters alone have none."""
         if self._results is not None and self._results.spec.query.strip():
-            self._begin_search(query_search(self._results.spec.query))
+            self._begin_search(query_search(self._results.spec.query), start=start)
 
     def action_hit(self, by: int) -> None:
         """Go to the next hit of the search (``by`` 1) or the previous one (-1); without a search, to a day."""
         if self._results is None:
             self.action_day(by)
             return
+        if (layout := self.transcript.conversation_layout) is not None and len(layout):
+            self._results.reach(layout.outline.ids[self.transcript.mark])  # the key before may just have led there
         self._is_loading = True  # the next key is for the hit
         begin(self, partial(self._go_to_hit, self._results, self._results.position + by), "hit", exclusive=True)
 

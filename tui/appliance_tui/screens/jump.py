@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from appliance_tui.actions import Action, bindings
+from appliance_tui.actions import bindings
 from appliance_tui.destinations import Destination, find_destinations
 from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
@@ -59,12 +59,8 @@ class JumpScreen(ListScreen["Destination | None"], ModalScreen["Destination | No
         self._schedule_search()
 
     def available(self, id: str) -> bool:
-        """As ``ListScreen``; the line moves in the rows at any time."""
-        return id != "line.up"
-
-    def label(self, action: Action) -> str:
-        """As ``ListScreen``; escape closes the dialog from its line too."""
-        return "Close" if action.id == "line.leave" else super().label(action)
+        """As ``ListScreen``; the line moves in the rows at any time, and keeps the focus."""
+        return id not in ("line.up", "line.leave")
 
     @property
     def _rows(self) -> RowList[Destination]:
@@ -90,7 +86,6 @@ class JumpScreen(ListScreen["Destination | None"], ModalScreen["Destination | No
     def _move_mark(self, event: SearchInput.Move) -> None:
         self._rows.action_step(event.by)
 
-    @on(SearchInput.Exited)
     def action_leave(self) -> None:
         self.dismiss(None)
 

@@ -25,7 +25,21 @@ class MatchesScreen(SelectingScreen):
         """The indices of the messages that match."""
         self._search_in: ConversationSearch | None = None
         self._matching_words: dict[str, str] = {}
-        self._is_searching = False
+        self._run: range | None = None
+        """The messages that the search that runs has looked through, in one piece; None if none runs."""
+
+    @property
+    def _is_searching(self) -> bool:
+        return self._run is not None
+
+    def must_wait_for_match(self, by: int) -> bool:
+        """Whether the next match (``by`` 1) or the previous one (-1) is not known yet: it may lie where has not been
+        searched."""
+        if self._run is None:
+            return False
+        mark = self.transcript.mark
+        following = bisect_left(self.hits, mark + 1)
+        return by < 0 or mark not in self._run or following == len(self.hits) or self.hits[following] not in self._run
 
     @property
     def transcript(self) -> SelectableTranscript:
@@ -48,8 +62,9 @@ class MatchesScreen(SelectingScreen):
     def _end_search(self) -> None:
         """Look for nothing."""
         self.workers.cancel_group(self, "find")
-        self._search_in, self.transcript.search_pattern, self._is_searching = None, None, False
+        self._search_in, self.transcript.search_pattern, self._run = None, None, None
         self._set_matches([])
+        self.appliance.input_queue.resume()
 
     def _match_text(self, search: ConversationSearch, mark: int) -> str:
         """ "match 2 of 7" on a message that matches, "7 matches" on others; with what was typed, if that is it."""
@@ -64,13 +79,18 @@ class MatchesScreen(SelectingScreen):
             text = f"{search.quoted} in {pluralize(count, 'message')}" if search.quoted else _matches(count)
         return f"{text}{', searching …' if self._is_searching else ''}  n N"
 
-    def _begin_search(self, search: ConversationSearch, *, goes_to_first: bool = False) -> None:
-        """Look for something in the conversation; ``goes_to_first`` shows the first match as soon as it is found."""
+    def _begin_search(
+        self, search: ConversationSearch, *, goes_to_first: bool = False, start: int | None = None
+    ) -> None:
+        """Look for something in the conversation, from the current message on or another that is to be the current one;
+        ``goes_to_first`` shows the first match as soon as it is found."""
         self._search_in = search
         self._matching_words = {}
         self.transcript.search_pattern = search.pattern
         self._set_matches([])
-        begin(self, partial(self._search, goes_to_first), "find", exclusive=True)
+        start = self.transcript.mark if start is None else start
+        self._run = run = range(start, start)
+        begin(self, partial(self._search, run, goes_to_first), "find", exclusive=True)
 
     def _set_matches(self, indices: list[int]) -> None:
         self.hits = self.transcript.match_indices = indices
@@ -88,27 +108,32 @@ class MatchesScreen(SelectingScreen):
             self.transcript.search_pattern = words_pattern(self._matching_words.values())
         self.transcript.refresh()
 
-    async def _search(self, goes_to_first: bool) -> None:
-        """Search the conversation from the selected message to the end, then from the start."""
+    async def _search(self, run: range, goes_to_first: bool) -> None:
+        """Search the conversation from the message where ``run`` begins to the end, then from the start. A later search
+        takes its place."""
         transcript = self.transcript
-        layout, search, mark = transcript.conversation_layout, self._search_in, transcript.mark
-        if layout is None or search is None:
-            return
-        self._is_searching = True
-        ids = layout.outline.ids
+        layout, search = transcript.conversation_layout, self._search_in
         try:
+            if layout is None or search is None:
+                return
+            ids = layout.outline.ids
             with show_errors(self._show_note):
-                for searched in batches(len(ids), mark):
+                for searched in batches(len(ids), run.start):
                     batch = await self.appliance.memory_worker.run_query(search.query(ids[searched]))
                     if transcript.conversation_layout is not layout:  # the conversation has changed
                         return
+                    if searched.start >= run.start:
+                        self._run = run = range(run.start, searched.stop)
                     first = not self.hits
                     self._add_matches((layout.index_by_id[id] for id in batch.ids), batch.words)
                     if first and batch.ids and goes_to_first:
                         transcript.seek(layout.index_by_id[batch.ids[0]])
                     self._show_position()
+                    self.appliance.input_queue.resume()
         finally:
-            self._is_searching = False
+            if self._run is run:
+                self._run = None
+                self.appliance.input_queue.resume()
         self._show_position()
 
     def action_found(self, by: int) -> None:

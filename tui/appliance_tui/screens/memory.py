@@ -151,8 +151,8 @@ class MemoryScreen(SelectingScreen):
             [f"{count:,}", *filter(None, [titles.get(self._view)])]
         )
         filter_note = f"filter: {self._filter}" if self._filter else ""
-        hint = EMPTY_HINTS[self._view] if not entries and not self._filter else ""
-        self._note = " · ".join(filter(None, [hint, filter_note, self._listing.note]))
+        self._rows.empty_text = "" if self._filter else EMPTY_HINTS[self._view]
+        self._note = " · ".join(filter(None, [filter_note, self._listing.note]))
         self.show_selection()
         self.refresh_bindings()
 

@@ -17,6 +17,7 @@ from textual.widgets import Static, Tab, Tabs
 from appliance.errors import ApplianceError
 from appliance_tui.details import DetailList, DetailPart
 from appliance_tui.frame import tab_label
+from appliance_tui.namesakes import names_apart
 from appliance_tui.person_details import identity_labels, other_people, person_parts, proposal_parts
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.selecting import SelectingScreen
@@ -144,7 +145,7 @@ class PeopleScreen(SelectingScreen):
             # With address books: somebody who is only there may be one with somebody who wrote.
             people, texts, pairs = await self._queries.run_query(lambda memory: _load_people(memory, user))
             self._list, self._texts, self._pairs = people, texts, pairs
-            self.appliance.names_by_id = {person.id: person.name for person in people}
+            self.appliance.names_by_id = names_apart(people)
             self._show()
 
     def _visible_people(self) -> list[Person]:

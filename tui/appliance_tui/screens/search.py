@@ -9,35 +9,37 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.events import DescendantFocus, Key
+from textual.events import DescendantFocus, Key, Paste
 from textual.reactive import var
 from textual.widgets import Input, Static
 
 from appliance.errors import ApplianceError
-from appliance.requests.typed_filters import NO_CURSOR, SearchFilters, extract_filters
+from appliance.requests.typed_filters import SearchFilters, extract_filters
 from appliance_tui import filters, search_notes
-from appliance_tui.actions import Action
+from appliance_tui.actions import Action, display_key, first_key
 from appliance_tui.pending_hits import SearchRequest, acts_on_hits
 from appliance_tui.query_history import QueryHistory
-from appliance_tui.screens.hits_screen import HitsScreen
-from appliance_tui.screens.picker import PickerOption, PickerScreen
+from appliance_tui.screens.filtered_screen import FilteredScreen
 from appliance_tui.search_results import SearchResults, SearchSpec, read_page
 from appliance_tui.undo import toggle_pins
 from appliance_tui.widgets.first_run import FirstRunPanel
 from appliance_tui.widgets.hit_preview import NEIGHBOURS, HitPreview
-from appliance_tui.widgets.hits import HitList
+from appliance_tui.widgets.hits import HIT_LINES, HitList
 from appliance_tui.widgets.search_line import FilterChips, SearchInput
 from appliance_tui.widgets.start_page import StartPagePanel
-from appliance_tui.workers import CoalescingRefresh, MemoryChanged, SerialWorker, begin, show_errors
+from appliance_tui.workers import CoalescingRefresh, MemoryChanged, SerialWorker, begin, say_if_slow, show_errors
 
 if TYPE_CHECKING:
     from appliance.types import HitOrder
 
 TYPING_PAUSE_SECONDS = 0.015
 """Seconds without a key before a search: a held key repeats every 0.03, a quick typist types every 0.1."""
+
+LINES_AROUND = 7
+"""Lines of the screen above and below the list of hits."""
 
 COUNT_DELAY_SECONDS = 0.4
 """Seconds after the hits before all of them are counted: that takes as long as a search, and delays no key then."""
@@ -46,16 +48,15 @@ PREVIEW_COLUMNS = 110
 """Columns from which the selected hit is shown beside the list."""
 
 
-class SearchScreen(HitsScreen):
+class SearchScreen(FilteredScreen):
     """The first screen."""
 
     CSS_PATH = "search.tcss"
     PLACE = "recall"
     SUBMITS = "recall.open"
-    MAIN_LIST = f"StartPagePanel, {HitsScreen.MAIN_LIST}"
+    MAIN_LIST = f"StartPagePanel, {FilteredScreen.MAIN_LIST}"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (PREVIEW_COLUMNS, "-wide")]  # noqa: RUF012
 
-    search_filters: var[SearchFilters] = var(SearchFilters())
     answered_query: var[str] = var("")
     """The text whose hits are listed."""
     sort: HitOrder = "score"
@@ -137,7 +138,7 @@ class SearchScreen(HitsScreen):
 
     def tell_of_wait(self, event: Key) -> None:
         """Say that a key waits for the hits."""
-        self._show_note(f"Still searching. {event.key.capitalize()} waits for the hits; another key takes its place.")
+        self._show_note(f"Still searching. {display_key(event.key)} waits for the hits; another key takes its place.")
 
     async def _search(self, request: SearchRequest) -> None:
         await asyncio.sleep(TYPING_PAUSE_SECONDS)
@@ -148,8 +149,10 @@ class SearchScreen(HitsScreen):
             return
         arguments = self.search_filters.search_arguments(self.appliance.user)
         spec = SearchSpec(words, arguments, self.sort, NEIGHBOURS)
+        fit = (self.size.height - LINES_AROUND) // HIT_LINES
         with show_errors(partial(self._show_error, request)):
-            page = await self._queries.run_query(partial(read_page, spec=spec))
+            with say_if_slow(self, lambda: self._show_note(search_notes.SEARCHING)):
+                page = await self._queries.run_query(partial(read_page, spec=spec, fit=fit))
             results = SearchResults(spec)
             results.add(page)
             self._show(results, request)
@@ -195,6 +198,7 @@ class SearchScreen(HitsScreen):
         order = "newest first" if self.sort == "time" and results.hits else ""
         parts = (
             self.selection_note(),
+            search_notes.COMMANDS if self.query_one(HitList).has_focus and results.hits else "",
             results.total_text(),
             "esc leads back to People" if self._is_from_people else "",
             order,
@@ -210,8 +214,8 @@ class SearchScreen(HitsScreen):
 
     @on(DescendantFocus)
     def _focus_moved(self) -> None:
-        if (results := self.query_one(HitList).results) is not None and not results.hits and self.search_filters:
-            self.query_one(HitList).show_reason(self._why_no_hits(results))
+        """Say whether letters are commands now."""
+        self._show_summary()
 
     def _show_error(self, request: SearchRequest, text: str) -> None:
         """Say why a search failed, in place of the hits of an earlier one."""
@@ -249,7 +253,10 @@ class SearchScreen(HitsScreen):
         self._show_preview()
 
     def action_sort(self) -> None:
+        """Sort the other way, and say so: the list alone looks like the hits of another search."""
         self.sort = "time" if self.sort == "score" else "score"
+        order, other = ("Newest", "the best") if self.sort == "time" else ("Best", "the newest")
+        self.notify(f"{order} hits first; {first_key('recall.sort', self.app._keymap)} lists {other} first.", timeout=4)
         self._schedule_search()
 
     def _show_note(self, text: str) -> None:
@@ -301,12 +308,14 @@ class SearchScreen(HitsScreen):
             return not self.query_one(SearchInput).value and self._history.has_queries(self.appliance.active_user)
         if id == "recall.clear":
             return bool(self.search_filters)
-        if id in ("recall.search", "app.forget"):
+        if id in ("recall.type", "recall.search", "app.forget"):
             return not self.query_one(SearchInput).has_focus
         if id == "recall.unpin":
             return bool(self._pinned_entry)
         if id == "line.leave":
-            return self._marked_hit is not None or bool(self.search_filters or self.query_one(SearchInput).value)
+            return self._marked_hit is not None
+        if id == "recall.back":
+            return bool(self.search_filters or self.query_one(SearchInput).value)
         if id == "line.down":
             return self.query_one(StartPagePanel).display or self._marked_hit is not None
         if id == "recall.open" and (start_page := self.query_one(StartPagePanel)).display:
@@ -314,10 +323,8 @@ class SearchScreen(HitsScreen):
         return id == "recall.filter" or not id.startswith("recall.") or self._marked_hit is not None
 
     def label(self, action: Action) -> str:
-        """As ``ListScreen``; without a list, the line is left for the start page, in which the first step selects."""
+        """As ``ListScreen``; on the start page the first step selects."""
         page = self.query_one(StartPagePanel)
-        if action.id == "line.leave" and self._marked_hit is None and not self.search_filters:
-            return "Start page"
         is_first = action.id == "line.down" and page.display and page.marked is None
         return "Select" if is_first else super().label(action)
 
@@ -347,12 +354,11 @@ class SearchScreen(HitsScreen):
 
     @on(SearchInput.Exited)
     def _focus_list(self) -> None:
-        if not self.query_one("#results").display:  # the line keeps the focus: there is no row that a letter is for
-            self.query_one(StartPagePanel).marked = None
-        elif self._marked_hit is not None or self.search_filters or self._answered != self._request():
-            self.query_one(HitList).focus()  # where a key that needs a hit waits for it
-        else:
-            self.action_back()
+        """Letters become commands, for which there must be a row, or one that is on its way: those keys wait for it."""
+        if not self.query_one("#results").display:
+            return
+        if self._marked_hit is not None or self.search_filters or self._answered != self._request():
+            self.query_one(HitList).focus()
 
     @on(StartPagePanel.Loaded)
     def _show_parts(self) -> None:
@@ -393,27 +399,18 @@ class SearchScreen(HitsScreen):
             self._history.add(self.appliance.active_user)
             self.appliance.read(hit.session_id, hit.message_id, self.query_one(HitList).results)
 
-    def _finished_filter(self) -> tuple[str, SearchFilters] | None:
-        """The text without the filter at its end, and the filters with it; None if Enter finishes none."""
-        line = self.query_one(SearchInput)
-        if not line.has_focus or filters.partial_filter(line.value) is None:
-            return None
-        remaining, search_filters = extract_filters(line.value, self.search_filters, NO_CURSOR)
-        return None if remaining == line.value else (remaining, search_filters)
-
-    def _finish_filter(self) -> bool:
-        """Apply the filter at the end of the search line; False if there is none."""
-        if (finished := self._finished_filter()) is None:
-            return False
-        line = self.query_one(SearchInput)
-        line.value, self.search_filters = finished
-        line.cursor_position = len(line.value)
-        return True
-
     def action_search(self) -> None:
         """Go to the line; from there, up is for earlier queries and down for the first entry of the start page."""
         self.query_one(StartPagePanel).marked = None
         self.query_one(SearchInput).focus()
+
+    def action_type_on(self) -> None:
+        """Go back to the line, where the cursor was."""
+        self.query_one(SearchInput).take("")
+
+    def on_paste(self, event: Paste) -> None:
+        """A text that is pasted outside of lines is searched for."""
+        self.query_one(SearchInput).take(event.text)
 
     def on_key(self, event: Key) -> None:
         """A key between two that lead back makes the second one the first again."""
@@ -425,6 +422,7 @@ class SearchScreen(HitsScreen):
         """Show the start page, at the second key in a row: one too many behind a dialog costs nothing."""
         line = self.query_one(SearchInput)
         if not (line.value or self.search_filters):
+            self.query_one(StartPagePanel).marked = None
             return
         if self._is_from_people:
             self.search_filters = SearchFilters()
@@ -438,20 +436,11 @@ class SearchScreen(HitsScreen):
         line.value, self.search_filters = "", SearchFilters()
         self._show_parts()
 
-    @on(FilterChips.Dropped)
-    def _remove_filter(self, event: FilterChips.Dropped) -> None:
-        self.search_filters = self.search_filters.without_filter(*event.filter)
-
-    @on(SearchInput.DeleteAtStart)
-    def _remove_last_filter(self) -> None:
-        if pairs := list(self.search_filters.pairs()):
-            self.search_filters = self.search_filters.without_filter(*pairs[-1])
-
     def show_people_messages(self, ids: tuple[str, ...]) -> None:
-        """List everything that some people wrote, whatever was searched for before."""
+        """List everything that some people wrote, whatever was searched for before; what is typed searches in it."""
         self.query_one(SearchInput).value = ""
         self.search_filters = self._people_filters = SearchFilters(authors=ids)
-        self.query_one(HitList).focus()
+        self.query_one(SearchInput).focus()
 
     @property
     def _is_from_people(self) -> bool:
@@ -461,29 +450,6 @@ class SearchScreen(HitsScreen):
             and not self.query_one(SearchInput).value
             and (self.search_filters == self._people_filters)
         )
-
-    def action_clear_filters(self) -> None:
-        self.search_filters = SearchFilters()
-
-    @work(exclusive=True, group="filter")
-    async def action_filter(self) -> None:
-        with self.appliance.input_queue.held():
-            choices = await self._load_filter_options()
-        chosen = await self.app.push_screen_wait(
-            PickerScreen(
-                "Filter the search",
-                filters.active_first(choices, self.search_filters, self.appliance.names_by_id),
-                filters.parse_filter,
-                "A person, source, tag, tool, file, …; or a date: 2024-03, until 2024",
-                matches=filters.matches_words,
-            )
-        )
-        if chosen is not None:
-            self.search_filters = filters.choose_filter(self.search_filters, chosen)
-
-    async def _load_filter_options(self) -> list[PickerOption]:
-        load = partial(filters.filter_options, user=self.appliance.user)
-        return await self.appliance.memory_worker.run_query(load)
 
     async def _load_completions(self) -> None:
         counts = await self.appliance.memory_worker.run_query(lambda memory: memory.overview.counts())

@@ -16,7 +16,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from appliance.errors import ApplianceError
-from appliance_tui.actions import Action, bindings
+from appliance_tui.actions import bindings
 from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
 from appliance_tui.widgets.display_text import minute, one_line, pluralize
@@ -65,12 +65,8 @@ class SessionPickerScreen(ListScreen["SessionChoice | None"], ModalScreen["Sessi
         self._schedule_search()
 
     def available(self, id: str) -> bool:
-        """As ``ListScreen``; the line moves in the rows at any time."""
-        return id != "line.up"
-
-    def label(self, action: Action) -> str:
-        """As ``ListScreen``; escape closes the dialog from its line too."""
-        return "Close" if action.id == "line.leave" else super().label(action)
+        """As ``ListScreen``; the line moves in the rows at any time, and keeps the focus."""
+        return id not in ("line.up", "line.leave")
 
     @on(Input.Changed)
     def _schedule_search(self) -> None:
@@ -88,7 +84,6 @@ class SessionPickerScreen(ListScreen["SessionChoice | None"], ModalScreen["Sessi
     def _move_mark(self, event: SearchInput.Move) -> None:
         self.query_one(RowList).action_step(event.by)
 
-    @on(SearchInput.Exited)
     def action_leave(self) -> None:
         self.dismiss(None)
 

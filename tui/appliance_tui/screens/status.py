@@ -104,8 +104,8 @@ class StatusScreen(FrameScreen):
 
     @property
     def _of_user(self) -> str:
-        """Whose messages the charts of months and sources count."""
-        return f"of {one_line(self.appliance.active_user)}"
+        """In whose memory the charts of months and sources count messages; the person wrote only some of them."""
+        return f"user {one_line(self.appliance.active_user)}"
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -168,8 +168,8 @@ class StatusScreen(FrameScreen):
             self._table.update(self._tables(status))
             return
         months = "up to each month" if self.cumulative else "by month"
-        self._month_chart.title = f"Messages {self._of_user} {months}"
-        self._source_chart.border_title = f"Messages {self._of_user} by source"
+        self._month_chart.title = f"Messages {months} · {self._of_user}"
+        self._source_chart.border_title = f"Messages by source · {self._of_user}"
         self._month_chart.show(*_month_lines(self._activity, self.cumulative))
         sources = _messages_by_source(self._activity).most_common()
         self._source_chart.show([(name, count, f"{count:,}") for name, count in sources])
@@ -224,8 +224,8 @@ class StatusScreen(FrameScreen):
         sources = _messages_by_source(self._activity).most_common()
         parts = (
             (STORED, [(name, text) for name, _, text in self._stored_counts(status)]),
-            (f"Messages {self._of_user} by source", [(name, f"{count:,}") for name, count in sources]),
-            (f"Messages {self._of_user} by month", _month_rows(self._activity)),
+            (f"Messages by source · {self._of_user}", [(name, f"{count:,}") for name, count in sources]),
+            (f"Messages by month · {self._of_user}", _month_rows(self._activity)),
             (
                 "Disk usage",
                 [

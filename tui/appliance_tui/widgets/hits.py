@@ -34,6 +34,9 @@ MAX_NAME_CHARACTERS = 40
 LESS_LIKELY = " less likely "
 """What the line says that stands between the likely hits and the others."""
 
+HIT_LINES = 2
+"""Lines of a hit at least: who wrote it, and its passage."""
+
 LOAD_AHEAD_HITS = 5
 """Hits behind the selected one, at least; with fewer the next page is loaded."""
 
@@ -168,11 +171,16 @@ class HitList(SelectableRows, OptionRows):
         return self._lines[line][0] if line < len(self._lines) and not self._lines[line][1] else None
 
     def on_key(self, event: events.Key) -> None:
-        """Without a hit, what moves in the list or acts on one is text for the search line."""
-        if self.option_count or not (event.is_printable and event.character):
+        """Without a hit, what moves in the list or acts on one is text for the search line. With one, a letter that is
+        no command says so: a person who types a word must see where it goes."""
+        if not (event.is_printable and event.character):
             return
         active = self.screen.active_bindings.get(event.key)
         id = (active.binding.id or "") if active is not None else ""
+        if self.option_count:
+            if not id:
+                self.notify(f"{event.character} is not a command here; tab leads back to the line.", timeout=3)
+            return
         if not id or id.startswith("list.") or not cast("ListScreen[None]", self.screen).available(id):
             event.stop()
             event.prevent_default()
@@ -185,6 +193,14 @@ class HitList(SelectableRows, OptionRows):
     def watch_highlighted(self, highlighted: int | None) -> None:
         super().watch_highlighted(highlighted)
         if highlighted is not None and highlighted >= self.option_count - LOAD_AHEAD_HITS:
+            self.post_message(self.NearEnd())
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fill)
+
+    def _fill(self) -> None:
+        """Ask for more where there is room left."""
+        if self.option_count and not self.max_scroll_y:
             self.post_message(self.NearEnd())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:

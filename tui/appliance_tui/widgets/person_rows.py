@@ -68,7 +68,7 @@ def person_sources(person: Person) -> list[str]:
 def aliases(person: Person) -> list[str]:
     """The other names of a person, as sources write them."""
     names = dict.fromkeys(one_line(identity.value) for identity in person.identities if identity.kind == "name")
-    return [name for name in names if name.casefold() != person.name.casefold()]
+    return [name for name in names if name.casefold() != one_line(person.name).casefold()]
 
 
 COLUMNS = (

@@ -85,6 +85,8 @@ class RowList(SelectableRows, ScrollView, Generic[Item], can_focus=True, inherit
     ) -> None:
         super().__init__(id=id)
         self.items: Sequence[Item] = ()
+        self.empty_text = ""
+        """What stands in the list while there is no item."""
         self._render_item = render
         self._key = key
         self._is_head = is_head
@@ -197,6 +199,8 @@ class RowList(SelectableRows, ScrollView, Generic[Item], can_focus=True, inherit
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         line = self.scroll_offset.y + y
+        if not self.items and self.empty_text and width > len(MARK):
+            return self._render_empty(y, width)
         if line >= len(self.items) or width <= len(MARK):
             return Strip.blank(width, self.get_visual_style("rows--row").rich_style)
         marked = line == self.marked
@@ -205,6 +209,18 @@ class RowList(SelectableRows, ScrollView, Generic[Item], can_focus=True, inherit
         content = Content.assemble(MARK if marked else NO_MARK, self._render_item(self.items[line], width - len(MARK)))
         strip = Visual.to_strips(self, content, width, 1, style)[0]
         return self.checked(strip.extend_cell_length(width, style.rich_style).crop(0, width), y)
+
+    def _render_empty(self, y: int, width: int) -> Strip:
+        """Say in the list itself why there is nothing in it, and what to do."""
+        style = self.get_visual_style("rows--row")
+        text = Content.styled(self.empty_text, MUTED)
+        strips = Visual.to_strips(self, text, width - len(NO_MARK), None, style)
+        blank = Strip.blank(width, style.rich_style)
+        if y >= len(strips):
+            return blank
+        return Strip.join([Strip.blank(len(NO_MARK), style.rich_style), strips[y]]).adjust_cell_length(
+            width, style.rich_style
+        )
 
 
 class ActionRows(RowList[Item]):

@@ -16,6 +16,7 @@ from appliance.requests.typed_filters import SearchFilters
 from appliance_tui.actions import bindings
 from appliance_tui.filters import partial_filter
 from appliance_tui.screens.picker import PickerOption
+from appliance_tui.widgets.display_text import one_line
 
 
 class SearchInput(Input):
@@ -44,7 +45,7 @@ class SearchInput(Input):
         """Backspace was pressed at the start of the line."""
 
     class Exited(Message):
-        """The person leaves the line for the list, where single letters are commands."""
+        """The person leaves the line, by tab, for the list, where single letters are commands."""
 
     def __init__(self, *, id: str) -> None:
         self.completions: Sequence[PickerOption] = ()
@@ -95,7 +96,7 @@ class SearchInput(Input):
         self.post_message(self.Exited())
 
     def take(self, text: str) -> None:
-        """Take the focus and a text that was typed elsewhere, without selecting it: more may follow."""
+        """Take the focus and a text that was typed elsewhere, without selecting the line: more may follow."""
         self.select_on_focus = False
         self.focus()
         self.insert_text_at_cursor(text)
@@ -117,13 +118,18 @@ class _FilterSuggester(Suggester):
             return None
         name, part = partial
         for option in self._line.completions:
-            if option.name == name and option.shown.startswith(part) and option.shown != part:
+            if option.name == name and option.shown.startswith(part) and option.shown != part and _is_typable(option):
                 quoted = f'"{option.shown}"' if " " in option.shown else option.shown
                 return value[: len(value) - len(part)].removesuffix('"') + quoted + " "
         return None
 
 
-HOW_TO_DROP = "f drops one, X all; on the empty line ⌫ the last"
+def _is_typable(option: PickerOption) -> bool:
+    """Whether the value of an option can be typed: an emoji that is joined of several can't."""
+    return option.shown.isprintable() and '"' not in option.shown
+
+
+HOW_TO_DROP = "⌫ on the empty line drops the last; tab, then X all"
 """What stands behind the chips."""
 
 
@@ -131,7 +137,7 @@ class FilterChip(Button):
     """One filter; a click removes it."""
 
     def __init__(self, name: str, value: str, label: str) -> None:
-        super().__init__(f"{name}: {label} ✕", compact=True, tooltip=f"Remove the filter {name}")
+        super().__init__(f"{name}: {one_line(label)} ✕", compact=True, tooltip=f"Remove the filter {name}")
         self.filter = (name, value)
 
 
