@@ -30,7 +30,7 @@ def reasons(path: Path) -> list[str]:
         ("rows.json", b'{"a": "some words', "the file is cut off after 17 bytes, too early to tell its format"),
         ("_chat.txt", b"\x00\x01garbage", "the file is no text"),
         ("WhatsApp Chat with Ana.txt", bytes(range(256)) * 9, "the file is no text"),
-        ("takeout.tgz", gzip.compress(b"chats"), "not recognised: a gzip archive, which is not opened"),
+        ("takeout.tgz", gzip.compress(b"chats", mtime=0), "not recognised: a gzip archive, which is not opened"),
         ("chats.tar", b"a".ljust(257, b"\0") + b"ustar", "not recognised: a tar archive, which is not opened"),
         ("scan.pdf", b"%PDF-1.7\n", "not recognised: a PDF document"),
     ],
@@ -48,7 +48,7 @@ def test_an_image_is_not_taken_for_an_export_that_was_cut_off(tmp_path: Path) ->
 
 
 def test_an_archive_in_a_folder_is_skipped_and_the_chats_beside_it_are_read(tmp_path: Path) -> None:
-    (tmp_path / "more.tgz").write_bytes(gzip.compress(b"chats"))
+    (tmp_path / "more.tgz").write_bytes(gzip.compress(b"chats", mtime=0))
     (tmp_path / "chat.jsonl").write_text('{"session_id": "s", "role": "user", "content": "hello"}')
     chat, archive = sources.detect_documents([tmp_path])
     assert isinstance(chat, DetectedDocument) and chat.format == "native"
