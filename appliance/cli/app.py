@@ -11,6 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, NoReturn, cast
 
 import typer
@@ -104,6 +105,12 @@ VERBS: dict[str, dict[str, str]] = {
 """The verbs of each group, and where each lies in this package. A module is loaded when its verb is run or all are
 listed: to load all of them takes longer than most verbs do."""
 
+KIT_VERBS = {
+    "rollback": "Go back to the version before an upgrade.",
+    "uninstall": "Remove the program. Memories and backups stay.",
+}
+"""What the command that the offline kit installs does before it starts this program (``packaging/kit``)."""
+
 
 class CommandGroup(TyperGroup):
     """The whole command line: help in groups, every outcome as an exit code."""
@@ -119,6 +126,9 @@ class CommandGroup(TyperGroup):
                 formatter.write_dl(
                     [(verb, self.commands[verb].get_short_help_str(MAX_HELP_CHARACTERS)) for verb in verbs]
                 )
+        if (Path(sys.prefix) / "installer").is_dir():
+            with formatter.section("This installation"):
+                formatter.write_dl(list(KIT_VERBS.items()))
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> NoReturn:
         """Run and exit. typer's own method knows neither our exit codes nor ``--json``."""

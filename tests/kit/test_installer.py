@@ -188,6 +188,19 @@ def test_a_place_whose_versions_were_removed_by_hand_is_installed_into_again(tmp
     place.check_prefix()
 
 
+def test_where_the_name_of_the_version_in_use_is_damaged_the_latest_is(tmp_path: Path) -> None:
+    place = Place(tmp_path / "place", tmp_path / "bin")
+    latest = place.versions / "1.0-0123abcd"
+    latest.mkdir(parents=True)
+    (latest / "installed").touch()
+    for damaged in ("", "junk", "../../elsewhere"):
+        place.switch(damaged)
+        place.check_prefix()
+        assert place.current() == latest
+    (place.prefix / "current").unlink()
+    assert place.current() == latest
+
+
 @pytest.mark.parametrize(
     ("target", "said"),
     [
@@ -270,7 +283,7 @@ def test_a_disk_that_gets_full_leaves_nothing_behind(
     monkeypatch.setattr(contents.File, "write", full)
     assert run(write_kit(tmp_path, "1.0"), "install") == 1
     said = capsys.readouterr().err
-    assert "METADATA. Make room" in said and "in use as before" in said
+    assert "METADATA. Make room" in said and "Nothing was installed." in said
     assert not (person / ".local/lib/memory-appliance").exists()
 
 

@@ -18,15 +18,15 @@ ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows 
 
 def test_links_are_of_the_version_in_use_and_leave_the_files_of_others(tmp_path: Path) -> None:
     here = Place(tmp_path / "lib/memory-appliance", tmp_path / "bin")
-    for version, names in (("1", ("appliance.1", "old.1")), ("2", ("appliance.1",))):
+    for version, names in (("1-0123abcd", ("appliance.1", "old.1")), ("2-0123abcd", ("appliance.1",))):
         pages = here.versions / version / "share/man/man1"
         pages.mkdir(parents=True)
         for name in names:
             (pages / name).write_text(version)
     mine = tmp_path / "share/man/man1"
-    here.switch("1")
-    assert shared_files.link(here) == [] and (mine / "old.1").read_text() == "1"
-    here.switch("2")
+    here.switch("1-0123abcd")
+    assert shared_files.link(here) == [] and (mine / "old.1").read_text() == "1-0123abcd"
+    here.switch("2-0123abcd")
     assert shared_files.link(here) == [] and [one.name for one in mine.iterdir()] == ["appliance.1"]
     (mine / "appliance.1").unlink()
     (mine / "appliance.1").write_text("of another")

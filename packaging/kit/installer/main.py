@@ -62,16 +62,29 @@ def main(arguments: Sequence[str] | None = None, kit_path: Path | None = None) -
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             print(
                 f"error: The disk is full: {error.filename or getattr(chosen, 'prefix', path)}. Make room, or name"
-                " another folder with --prefix. What was installed before is in use as before.",
+                f" another folder with --prefix. {_what_is_left(chosen)}",
                 file=sys.stderr,
             )
         else:
             print(f"error: {error.filename or path}: {error.strerror or error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("Interrupted. What was installed before is in use as before.", file=sys.stderr)
+        print(f"Interrupted. {_what_is_left(chosen)}", file=sys.stderr)
         return 130
     return 0
+
+
+def _what_is_left(chosen: argparse.Namespace) -> str:
+    """What holds after a command that did not come to its end."""
+    if chosen.verb != "install":
+        return "Run it again."
+    is_upgrade = _place(chosen).current() is not None
+    return "What was installed before is in use as before." if is_upgrade else "Nothing was installed."
+
+
+def _place(chosen: argparse.Namespace) -> Place:
+    prefix = chosen.prefix.expanduser().absolute()
+    return Place(prefix, (chosen.bin or default_commands(prefix)).expanduser().absolute())
 
 
 def _do(chosen: argparse.Namespace, path: Path) -> None:
@@ -83,8 +96,7 @@ def _do(chosen: argparse.Namespace, path: Path) -> None:
         kit.check()
         say(f"{len(kit.extract(chosen.folder))} entries in {chosen.folder}.")
         return
-    prefix = chosen.prefix.expanduser().absolute()
-    place = Place(prefix, (chosen.bin or default_commands(prefix)).expanduser().absolute())
+    place = _place(chosen)
     if chosen.verb != "install" and not place.versions.is_dir():
         raise KitError(f"Nothing is installed in {place.prefix}.")
     if chosen.verb != "install":

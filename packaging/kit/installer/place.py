@@ -48,12 +48,16 @@ class Place:
         return self.commands / ("appliance.cmd" if IS_WINDOWS else "appliance")
 
     def current(self) -> Path | None:
-        """The folder of the version in use."""
+        """The folder of the version in use; None if there is none. Where the file that names it is missing or damaged,
+        it is the latest that was installed."""
+        label = self._named()
+        return self.versions / label if _LABEL.fullmatch(label) else next(iter(self.installed()), None)
+
+    def _named(self) -> str:
         try:
-            label = self._current.read_text(encoding="utf-8").strip()
+            return self._current.read_text(encoding="utf-8", errors="replace").strip()
         except FileNotFoundError:
-            return None
-        return self.versions / label if label else None  # a disk that was full may have left it empty
+            return ""
 
     def switch(self, label: str) -> None:
         """Make a version the current one, at once."""
@@ -61,9 +65,7 @@ class Place:
 
     def installed(self) -> list[Path]:
         """The versions that were installed and tried, the latest first."""
-        if not self.versions.is_dir():
-            return []
-        found = [one for one in self.versions.iterdir() if (one / MARK).exists()]
+        found = [one for one in self.folders() if (one / MARK).exists()]
         return sorted(found, key=lambda one: (one / MARK).stat().st_mtime_ns, reverse=True)
 
     def unfinished(self) -> list[Path]:
@@ -81,7 +83,7 @@ class Place:
         entries = [*self.prefix.iterdir()] if self.prefix.is_dir() else []
         odd = [one for one in entries if one.name not in own]
         odd += [one for one in self.versions.iterdir() if one not in self.folders()] if self.versions.is_dir() else []
-        if (current := self.current()) is not None and not _LABEL.fullmatch(current.name):
+        if (named := self._named()) and not _LABEL.fullmatch(named) and not self.folders():
             odd.append(self._current)
         if odd:
             raise KitError(f"{min(odd)} is not of this program. Name an empty folder with --prefix.")
@@ -184,6 +186,7 @@ def posix_command(place: Place) -> str:
         "  done\n"
         '  [ -z "$installer" ] || damaged "No Python in it runs."\n'
         "esac\n"
+        '[ -n "$version" ] || damaged "$prefix/current is missing or empty."\n'
         '[ -x "$python" ] || damaged "$python is missing."\n'
         'exec "$python" -I -m appliance "$@"\n'
     )
