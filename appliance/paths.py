@@ -108,7 +108,7 @@ def as_paths(paths: Paths) -> list[Path]:
     Raises:
         UsageError: A path is empty.
     """
-    path_list = [paths] if isinstance(paths, str | os.PathLike) else paths
+    path_list = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     for path in path_list:
         check_path(path)
     return [Path(path).expanduser() for path in path_list]

@@ -47,8 +47,9 @@ def find_pack(name: str, extra_folders: Sequence[Path] = ()) -> tuple[Path, Mani
         if folder.name == name:
             return folder, read_manifest(folder)
     installed = ", ".join(folder.name for folder in folders) or "none"
+    added = f" to {extra_folders[-1]}" if extra_folders else ""
     raise UnknownModel(
-        f"There is no model {name!r}. Installed: {installed}. 'appliance models import DIR' adds one from a folder."
+        f"There is no model {name!r}. Installed: {installed}. 'appliance models import DIR' adds one{added}."
     )
 
 

@@ -89,3 +89,13 @@ def test_what_runs_of_an_installation_is_named(tmp_path: Path) -> None:
         assert (found.number, found.version) == (process.pid, here.versions / "1")
         assert str(found) == f"process {process.pid}: appliance tui"
         process.communicate()
+
+
+@ON_LINUX
+def test_a_system_without_a_library_that_the_kit_needs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine.check_libraries()
+    monkeypatch.setitem(machine._SYSTEM_LIBRARIES, "libabsent.so.1", "libabsent1")
+    with pytest.raises(
+        KitError, match=r"lacks libabsent\.so\.1\. Install it first, .*\(Debian and Ubuntu: libabsent1\)"
+    ):
+        machine.check_libraries()

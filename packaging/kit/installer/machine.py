@@ -14,6 +14,10 @@ from .kit_file import KitError
 
 _SYSTEMS = {"linux": "linux", "darwin": "macos", "win32": "windows"}
 
+_SYSTEM_LIBRARIES = {"libstdc++.so.6": "libstdc++6", "libgcc_s.so.1": "libgcc-s1", "libz.so.1": "zlib1g"}
+"""What the wheels for Linux need of the system beside glibc, and the packages of Debian with it: all but the smallest
+systems have them."""
+
 
 def this_platform() -> str:
     """The platform that this Python is for, as "linux-x86_64". Under emulation it is that of Python, not of the
@@ -41,10 +45,31 @@ def check_machine(target: Mapping[str, str]) -> None:
             raise KitError("This kit needs a system with glibc; Alpine and others with musl are not supported.")
         if numbers(found) < numbers(glibc):
             raise KitError(f"This kit needs glibc {glibc} or later, and this system has {found}.")
+        check_libraries()
     if macos := target.get("macos"):
         found = platform.mac_ver()[0]
         if numbers(found) < numbers(macos):
             raise KitError(f"This kit needs macOS {macos} or later, and this is macOS {found}.")
+
+
+def check_libraries() -> None:
+    """Raise KitError if the system lacks a library that the kit's need."""
+    try:
+        import ctypes
+    except ImportError:  # a Python built without it can't tell
+        return
+    missing = []
+    for library in _SYSTEM_LIBRARIES:
+        try:
+            ctypes.CDLL(library)
+        except OSError:
+            missing.append(library)
+    if missing:
+        packages = " ".join(_SYSTEM_LIBRARIES[library] for library in missing)
+        raise KitError(
+            f"This system lacks {', '.join(missing)}. Install it first, from the system's own packages (Debian and"
+            f" Ubuntu: {packages})."
+        )
 
 
 def numbers(version: str) -> list[int]:
