@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from appliance.context.stack_traces import ERROR_WEIGHT, OUTER_ERROR_WEIGHT, read_trace
-from appliance.languages import LANGUAGES
+from appliance.languages.sentence_ends import is_inner_stop
 from appliance.types import UNVERIFIED
 
 ContentKind = Literal["prose", "list", "table", "code", "log", "trace", "quote"]
@@ -51,14 +51,7 @@ _LINE = re.compile(r"[^\n]*\n(?:[^\S\n]*\n)*|[^\n]+\Z")
 """A line with the blank lines behind it."""
 
 _SENTENCE_END = re.compile(r"(?<![.!?])[.!?]+[\"'»”)\]]*(?=\s)\s*|[。！？]+[\"'»”)\]]*\s*")
-_NO_SENTENCE_END = re.compile(
-    rf"(?:(?:^|[\s(])\d{{1,2}}|\b[^\W\d_]|\b(?:{'|'.join(language.abbreviations for language in LANGUAGES)}))\.\Z",
-    re.IGNORECASE,
-)
-"""The day of a date ("12. März"), an initial and an abbreviation ("approx. 3.5 m") go on behind their full stop."""
-
 _BREAK = re.compile(r"""\s+|(?<=[>},;])(?=[<{\["])""")
-_LOOKBACK_CHARACTERS = 12
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})")
 _INDENTED = re.compile(r"(?: {4}|\t)\s*\S")
 _MODIFIER = "export|default|public|private|protected|internal|static|async|abstract|final|override|pub"
@@ -285,8 +278,7 @@ def _sentences(line: str) -> list[str]:
     sentences: list[str] = []
     start = 0
     for found in _SENTENCE_END.finditer(line):
-        stop = found.start() + 1
-        if _NO_SENTENCE_END.search(line, max(0, stop - _LOOKBACK_CHARACTERS), stop):
+        if found.group().rstrip() == "." and is_inner_stop(line, found.start()):
             continue
         sentences.append(line[start : found.end()])
         start = found.end()

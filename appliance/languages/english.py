@@ -420,7 +420,11 @@ ENGLISH = Language(
     expletive_verbs=word_set("take took taken likely possible true rain rains raining"),
     no="no",
     conjunctions="and|as well as|plus",
-    abbreviations=r"e\.g|i\.e|etc|vs|approx|ca|mr|mrs|ms|dr|prof|st|no|jan|feb|aug|sept|oct|nov|dec",
+    titles="mr|mrs|ms|mx|messrs|dr|prof|rev|hon|capt|sgt|lt|gen|col|gov|sen",
+    abbreviations=(
+        r"e\.g|i\.e|etc|vs|approx|ca|no|nos|vol|fig|est|dept|ave|blvd|rd|apt|ext|inc|ltd|corp|jr"
+        r"|jan|feb|aug|sept|oct|nov|dec"
+    ),
     conditions=(
         r"(?:when(?:ever)?|if|every time|each time) (?:i|we|asked|asking|it comes)\b"
         r"(?: ask\b(?: you)?(?: about| for)?)?"

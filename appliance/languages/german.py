@@ -236,7 +236,7 @@ _RELATIONS = by_word(
         "pony": "pony", "axolotl": "axolotl", "goldfish": "goldfisch", "alpaca": "alpaka", "tarantula": "vogelspinne",
         "grandson": "enkel", "granddaughter": "enkelin", "mother-in-law": "schwiegermutter",
         "father-in-law": "schwiegervater", "brother-in-law": "schwager", "sister-in-law": "schwägerin",
-        "teacher": "lehrer|lehrerin", "doctor": "arzt|ärztin|hausarzt", "dentist": "zahnarzt",
+        "teacher": "lehrer|lehrerin", "doctor": "arzt|ärztin|hausarzt|hausärztin", "dentist": "zahnarzt|zahnärztin",
     }
 )  # fmt: skip
 
@@ -319,7 +319,11 @@ GERMAN = Language(
     discourse_markers="und|aber|oder|was ist mit|wie ist es mit|wie wäre|was noch|seit wann",
     no="keine?n?",
     conjunctions="und|sowie|plus",
-    abbreviations=r"nr|z\.\s?b|d\.\s?h|u\.\s?a|bzw|usw|evtl|ggf|inkl|okt|dez",
+    titles="dr|prof|hr|fr|frl|dipl|ing|mag|med|phil|fa",
+    abbreviations=(
+        r"nr|str|tel|z\.\s?b|d\.\s?h|u\.\s?a|bzw|usw|evtl|ggf|inkl|exkl|zzgl|vgl|geb|verh|bspw|sog|zt|stv|abt"
+        r"|okt|dez"
+    ),
     relations=_RELATIONS,
     opposites=_OPPOSITES,
     language_names=_LANGUAGE_NAMES,

@@ -171,4 +171,5 @@ class Language:
     # and weekdays, which need not be listed.
     dated: str = ""
     lasting: str = ""  # shows a decision, a commitment, a preference or an instruction
-    abbreviations: str = ""  # a full stop after them does not end the sentence
+    titles: str = ""  # abbreviations that stand before a name
+    abbreviations: str = ""  # others: a full stop after them ends a sentence only if the next word begins one

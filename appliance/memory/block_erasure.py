@@ -15,7 +15,7 @@ from hashlib import blake2b
 from itertools import pairwise
 
 from appliance.errors import UsageError
-from appliance.memory.extractive.sentences import ABBREVIATION
+from appliance.languages.sentence_ends import is_inner_stop
 from appliance.store import core_blocks
 from appliance.store.core_blocks import StoredBlock
 from appliance.timestamps import now
@@ -139,9 +139,11 @@ def _texts(db: sqlite3.Connection, found: StoredBlock) -> Iterator[str]:
 def _sentences(text: str) -> tuple[list[str], list[str]]:
     """The sentences and lines of a text, and what separates them."""
     parts = _SEPARATOR.split(text)
-    sentences, separators = [parts[0]], []
+    sentences, separators, at = [parts[0]], list[str](), len(parts[0])
     for separator, part in zip(parts[1::2], parts[2::2], strict=True):
-        if "\n" not in separator and ABBREVIATION.search(sentences[-1]):
+        goes_on = "\n" not in separator and text[at - 1 : at] == "." and is_inner_stop(text, at - 1)
+        at += len(separator) + len(part)
+        if goes_on:
             sentences[-1] += separator + part
         else:
             separators.append(separator)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 from appliance.languages import STOP_WORDS
+from appliance.languages.sentence_ends import is_inner_stop
 
 MAX_TITLE_CHARACTERS = 60
 """The longest title, which fits into a line of a list."""
@@ -95,8 +97,18 @@ def _sentences(text: str) -> list[str]:
     text = _LINKED.sub(r"\1", _PICTURE.sub("", text))
     text = _ADDRESS.sub(" ", _TAG.sub(" ", text))
     text = _MARKUP.sub("", text)
-    lines = (" ".join(_printable(sentence).split()) for sentence in _ENDS.split(text))
+    lines = (" ".join(_printable(sentence).split()) for sentence in _split(text))
     return [line for line in lines if line][:_MAX_SENTENCES]
+
+
+def _split(text: str) -> Iterator[str]:
+    start = 0
+    for end in _ENDS.finditer(text):
+        at = end.start() - 1
+        if "\n" in end.group() or text[at : at + 1] != "." or not is_inner_stop(text, at):
+            yield text[start : end.start()]
+            start = end.end()
+    yield text[start:]
 
 
 def _printable(text: str) -> str:

@@ -25,6 +25,7 @@ SECONDS_AT_MOST = 2.0
         ("Thanks!\nThe next thing is the database migration", "The next thing is the database migration"),
         ("# Project plan\n\n- build it", "Project plan"),
         ("My deadline is March 15th", "My deadline is March 15th"),
+        ("My dentist is Dr. Lopez, in Calle Mayor. She is kind.", "My dentist is Dr. Lopez, in Calle Mayor"),
         ("So I have been thinking about leaving my job", "So I have been thinking about leaving my job"),
         ("Right click does not work in the browser", "Right click does not work in the browser"),
         ("```python\nprint(1)\n```\nWhy does this print 1?", "Why does this print 1?"),

@@ -87,6 +87,8 @@ def texts_of(text: str) -> list[str]:
         ("Dr. Berg came at 10.30. It rained!", ["Dr. Berg came at 10.30.", "It rained!"]),
         ("Wir treffen uns am 3. Mai, z. B. im Park. Gut?", ["Wir treffen uns am 3. Mai, z. B. im Park.", "Gut?"]),
         ("I was born in 1990. Then we moved.", ["I was born in 1990.", "Then we moved."]),
+        ("I live on Main St. It is loud.", ["I live on Main St.", "It is loud."]),
+        ("Frau Dra. Gómez und J. R. Smith kommen.", ["Frau Dra. Gómez und J. R. Smith kommen."]),
         ("東京に行きました。楽しかった！", ["東京に行きました。", "楽しかった！"]),
         ("- [ ] Call Anna\n2. Pay the rent.", ["Call Anna", "Pay the rent."]),
         ("Before\n```\ncode = 1\n```\nAfter it", ["Before", "After it"]),

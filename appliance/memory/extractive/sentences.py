@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from appliance.languages import GERMAN, LANGUAGES
+from appliance.languages.sentence_ends import is_inner_stop
 
 # A longer sentence is cut at a comma or a space, so that one message cannot fill a summary with a single sentence.
 MAX_SENTENCE_CHARACTERS = 400
@@ -31,20 +31,8 @@ _CODE = re.compile(
 _TABLE = re.compile(r"[^|\n]*\|[^|\n]*\|")
 _LINK = re.compile(r"(?:https?://|www\.)\S+|!?\[[^\]\n]{0,200}\]\([^)\n]{0,500}\)")
 _END = re.compile(r"[.!?…]+[\"'»”’)\]*_]*(?=\s|$)|[。！？]+[」』”）]*")
-ABBREVIATION = re.compile(
-    rf"(?:\b(?:[A-Za-zÄÖÜ]|{'|'.join(language.abbreviations for language in LANGUAGES)})|(?<![\d.,:])\d{{1,2}})\.$",
-    re.IGNORECASE,
-)
-_GERMAN_MONTHS = "|".join(name.capitalize() for names in GERMAN.temporal.months for name in names.split("|"))
-"""What a sentence does not end with. It is searched for in the text up to a full stop."""
-# A capitalized month goes on after the number of a day: "am 3. Mai".
-_NEXT_GOES_ON = re.compile(rf"\s*(?:[a-zäöüß\d(]|(?:{_GERMAN_MONTHS})\b)")
-_INITIAL = re.compile(
-    r"\b(?:[A-Za-zÄÖÜ]|[Mm]r|[Mm]rs|[Mm]s|[Dd]r|[Pp]rof|[Ss]r|[Ss]ra|[Ss]t|e\.g|i\.e|z\.\s?B|d\.\s?h)\.$"
-)
 _CUT = re.compile(r"[,;:–—]\s|\s")
 _WORD = re.compile(r"\w")
-_LOOKBACK_CHARACTERS = 12
 # A line of so many characters that ends without a stop goes on in the next one, if that begins in lower case.
 _MIN_WRAPPED_CHARACTERS = 60
 
@@ -137,18 +125,11 @@ def _split_block(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     begin = start
     for match in _END.finditer(text, start, end):
         stop = match.end()
-        if stop < end and match.group()[0] == "." and _is_abbreviated(text, begin, match.start() + 1, stop, end):
+        if stop < end and match.group() == "." and is_inner_stop(text, match.start(), end):
             continue
         yield from _split_long(text, begin, stop)
         begin = stop
     yield from _split_long(text, begin, end)
-
-
-def _is_abbreviated(text: str, begin: int, dot: int, stop: int, end: int) -> bool:
-    before = text[max(begin, dot - _LOOKBACK_CHARACTERS) : dot]
-    if _INITIAL.search(before) and not before.endswith(" I."):
-        return True
-    return bool(ABBREVIATION.search(before)) and bool(_NEXT_GOES_ON.match(text, stop, end))
 
 
 def _split_long(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from appliance.languages.sentence_ends import is_inner_stop
+
 GAP = "\x00"  # replaces a character that is not the writer's own word: code, a quotation, a forwarded text
 MAX_SENTENCE_CHARACTERS = 1_500  # a longer sentence was pasted, or written to make the rules slow
 MAX_QUOTED_NAME_WORDS = 2  # a quotation of so few words is a name ('call me "Ace"'), not what somebody said
@@ -44,8 +46,8 @@ _OWN_LABELS = frozenset(
 # Words that no speaker's name contains: a line that begins with one is a sentence with a colon.
 _SENTENCE_WORDS = frozenset("i ich my me mi is are am bin it soy es one this that here please mich wir we".split())
 _SENTENCE = re.compile(r"[.!?…]+(?=[\s\x00\"'”“»)\]*_]|$)|[\n;]+|[¡¿]")
+_DAY_OF_MONTH = re.compile(r"(?<!\d)\d{1,2}\Z")
 _MONTHLIKE = re.compile(r"\s(?:jan|feb|mär|mar|apr|mai|jun|jul|aug|sep|okt|oct|nov|dez)", re.IGNORECASE)
-_ABBREVIATED = frozenset("dr mr mrs ms st mt prof e.g i.e z.b d.h p.ej sr sra vs approx ca bzw usw no nr".split())
 _INNER_CAPITAL = re.compile(r"(?<![.!?:\n\x00-])(?<![.!?:\n\x00-][ \"'])(?<!^)[ '(\"](?!I\b)[^\W\d_a-zß-öø-ÿ]")
 
 
@@ -86,11 +88,11 @@ def mask_foreign_text(low: str) -> str:
     return low
 
 
-def split_sentences(low: str) -> Iterator[Passage]:
-    """Yield the sentences of a prepared text; a sentence that is too long is left out."""
+def split_sentences(low: str, text: str) -> Iterator[Passage]:
+    """Yield the sentences of a prepared text; a sentence that is too long is left out. ``text`` has the capitals."""
     start = 0
     for end in _SENTENCE.finditer(low):
-        if end.group() == "." and _is_abbreviation(low, start, end.start(), end.end()):
+        if end.group() == "." and _goes_on(low, text, end.start()):
             continue
         if start < end.start() <= start + MAX_SENTENCE_CHARACTERS:
             yield Passage(start, end.start(), "?" in end.group())
@@ -99,12 +101,10 @@ def split_sentences(low: str) -> Iterator[Passage]:
         yield Passage(start, len(low), False)
 
 
-def _is_abbreviation(low: str, start: int, dot: int, after: int) -> bool:
-    word = low[max(start, dot - 12) : dot].rsplit(None, 1)
-    last = word[-1] if word else ""
-    if last.isdigit() and len(last) <= 2:
-        return _MONTHLIKE.match(low, after) is not None
-    return last.strip("(") in _ABBREVIATED or (len(last) == 1 and last.isalpha() and last != "i")
+def _goes_on(low: str, text: str, dot: int) -> bool:
+    if text[dot - 1 : dot].isdigit():  # an age or a year ends a sentence, even where the next one has no capital
+        return _DAY_OF_MONTH.search(low, max(0, dot - 3), dot) is not None and bool(_MONTHLIKE.match(low, dot + 1))
+    return is_inner_stop(text, dot)
 
 
 def _blank(text: str) -> str:

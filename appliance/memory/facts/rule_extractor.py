@@ -83,7 +83,7 @@ class _PreparedText:
 
     @cached_property
     def passages(self) -> list[Passage]:
-        return list(split_sentences(self.prepared))
+        return list(split_sentences(self.prepared, self.text))
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -349,7 +349,7 @@ def _extract_values(
         until = dates.within(sentence.low, at, min(times_end + MAX_TIME_CHARACTERS, sentence.end), sentence.sent_on)
     if since is None and until is None:
         since, until = validity.period_before(rule, sentence, passage.start, match)
-    followed = list(_continued(rule, subject, values[-1][0], sentence, passage, end))
+    followed = list(_continued(rule, (subject, attribute), values[-1][0], sentence, passage, end))
     if (
         begins := since or until
     ):  # "in March I moved from Berlin to Munich", "since 2019 I've worked at Bosch as a cook"
@@ -370,13 +370,17 @@ def _extract_values(
 
 
 def _continued(
-    rule: FactRule, subject: str, value: str, sentence: RuleInput, passage: Passage, end: int
+    rule: FactRule, about: tuple[str, str], value: str, sentence: RuleInput, passage: Passage, end: int
 ) -> Iterator[tuple[FactMention, int]]:
-    """What the rules say that may go on where a statement ends."""
+    """What the rules say that may go on where a statement about a subject's attribute ends."""
+    subject, attribute = about
     for next_rule in rule.continuations:
         if continuation := sentence.match(next_rule.pattern, end):
             whose = {"me": "me", "{value}": value}.get(next_rule.subject, subject)
-            yield from _extract_values(replace(next_rule, subject=whose), continuation, sentence, passage)
+            is_same = "{what}" in rule.attribute and next_rule.attribute == rule.attribute
+            what = attribute if is_same else next_rule.attribute
+            stated = replace(next_rule, subject=whose, attribute=what)
+            yield from _extract_values(stated, continuation, sentence, passage)
 
 
 def _group_value(rule: FactRule, groups: dict[str, str]) -> str:

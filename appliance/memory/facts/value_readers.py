@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from appliance.languages import LANGUAGES, temporal
+from appliance.languages.sentence_ends import is_inner_stop
 from appliance.memory.facts import dates, value_words
 from appliance.memory.facts.grammar import AGE_WORDS, FactGrammar, LazyPattern, longest_first
 from appliance.memory.facts.passages import GAP
@@ -48,9 +49,7 @@ _TITLE = re.compile(
     r"(?:[ \t](?:(?:of|the|and|in|a|an|to|for|with|on|de|la)[ \t]){0,2}[A-Z0-9][\w'’-]*){0,8}"
     r"(?:[\"”]? by (?:[A-Z][\w.'’-]*[ \t]?){1,3}(?<![ \t]))?)"
 )
-_ADDRESS = re.compile(
-    r"[ \t]*((?:(?![;!?\n\x00]|[ \t](?:and|but|so|und|aber|y|pero|if|in case|wenn|si)\b|\.(?:\s|$)).){4,70})"
-)
+_ADDRESS = re.compile(r"[ \t]*((?:(?![;!?\n\x00]|[ \t](?:and|but|so|und|aber|y|pero|if|in case|wenn|si)\b).){4,70})")
 
 # Behind a street; the dot of "Str." may end the sentence.
 _HOUSE_NUMBER = re.compile(r"\.?[ \t]+\d{1,4}\w?\b(?!\d)(?=,|[ \t]+(?:in|\d{5})\b|[ \t]*$|\.)")
@@ -78,10 +77,7 @@ class ValueSpan:
 
 @dataclass(frozen=True, slots=True)
 class RuleInput:
-    """A sentence as the readers see it.
-
-    ``low`` is the prepared text, with the same offsets as the message's ``text``. ``end`` is where the sentence ends.
-    """
+    """A sentence up to ``end`` as the readers see it: ``low`` is the prepared text, in the places of ``text``."""
 
     text: str
     low: str
@@ -95,6 +91,15 @@ class RuleInput:
 
     def span(self, start: int, end: int) -> ValueSpan:
         return ValueSpan(self.text[start:end], end)
+
+    def is_inner_stop(self, at: int) -> bool:
+        """Whether a full stop stands at a place, behind which the sentence goes on."""
+        return self.text[at] == "." and is_inner_stop(self.text, at, self.end)
+
+    def clause_end(self, at: int) -> int:
+        """Return where the clause that stands at a place ends."""
+        ends = (found.start() for found in self.grammar.clause_end.finditer(self.low, at, self.end))
+        return next((end for end in ends if not self.is_inner_stop(end)), self.end)
 
     def after_article(self, at: int) -> int:
         article = self.match(_ARTICLE, at)
@@ -120,7 +125,8 @@ def _tokens(sentence: RuleInput, at: int, stops: AbstractSet[str] | None = None)
     found: list[_Token] = []
     stops = sentence.grammar.stops if stops is None else stops
     while len(found) <= MAX_PHRASE_WORDS + 2 and (match := sentence.match(_TOKEN, at)):
-        word = match[1].rstrip(".'")
+        is_short = sentence.is_inner_stop(match.end(1) - 1)  # "St. Gallen"
+        word = match[1] if is_short else match[1].rstrip(".'")
         if (
             not word
             or word == "-"
@@ -413,8 +419,7 @@ def clause(sentence: RuleInput, at: int) -> ValueSpan | None:
     """What somebody plans or does: the words up to the end of their clause, without a vague time at the end."""
     while at < sentence.end and sentence.low[at] in " \t\"“'":
         at += 1
-    ends = sentence.grammar.clause_end.search(sentence.low, at, sentence.end)
-    end = ends.start() if ends else sentence.end
+    end = sentence.clause_end(at)
     while time := sentence.grammar.vague_times.search(sentence.low, at, end):
         end = time.start()
     words = sentence.low[at:end].split()
@@ -432,8 +437,7 @@ def clause(sentence: RuleInput, at: int) -> ValueSpan | None:
 
 def matter(sentence: RuleInput, at: int) -> ValueSpan | None:
     """What is taken back: the words up to the end of their clause, without those that say that it is."""
-    ends = sentence.grammar.clause_end.search(sentence.low, at, sentence.end)
-    end = ends.start() if ends else sentence.end
+    end = sentence.clause_end(at)
     if turned := value_words.TAKEN_BACK.search(sentence.low, at, end):
         end = turned.start()
     while time := sentence.grammar.vague_times.search(sentence.low, at, end):
@@ -469,9 +473,8 @@ def aim(sentence: RuleInput, at: int) -> ValueSpan | None:
     read = clause(sentence, at)
     if read and (going := value_words.GOING.match(read.value)) and not any(map(str.isupper, read.value[going.end() :])):
         return None
-    return (
-        None if read and not (value_words.FIRMS | value_words.STREETS).isdisjoint(read.value.lower().split()) else read
-    )
+    is_errand = read and not (value_words.FIRMS | value_words.STREETS).isdisjoint(read.value.lower().split())
+    return None if is_errand else read
 
 
 READERS: Mapping[str, Reader] = {
