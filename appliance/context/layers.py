@@ -35,17 +35,19 @@ def build(plan: ContextPlan, material: ContextMaterial, notes: Sequence[str] = (
     pieces["core"] = core.blocks(plan, material)
     instructions = profile.instructions(plan, material, _tokens_left(plan, pieces))
     pieces["profile"] = instructions
+    certain = [*instructions, *profile.answers(plan, material, _tokens_left(plan, pieces))]
+    pieces["profile"] = certain
     says_no_match = material.no_match and plan.has_share("retrieved")
     if says_no_match and plan.count(render.NO_MATCH) <= _tokens_left(plan, pieces):
         plan = replace(plan, says_no_match=True)
     for layer in LEFTOVER_ORDER:
         max_tokens = min(plan.layer_tokens(layer), _tokens_left(plan, pieces) + _layer_tokens(plan, pieces, layer))
-        pieces[layer] = _fill(plan, material, layer, instructions, max_tokens)
+        pieces[layer] = _fill(plan, material, layer, certain, max_tokens)
     shown = {piece.item.message_id for piece in pieces["recent"]}
     pieces["retrieved"] = memory_selection.select_memories(plan, material, shown, _tokens_left(plan, pieces), dropped)
     for layer in LEFTOVER_ORDER:
         max_tokens = _tokens_left(plan, pieces) + _layer_tokens(plan, pieces, layer)
-        pieces[layer] = _fill(plan, material, layer, instructions, max_tokens)
+        pieces[layer] = _fill(plan, material, layer, certain, max_tokens)
     shown = {piece.item.message_id for piece in pieces["recent"]}
     pieces["retrieved"] = [piece for piece in pieces["retrieved"] if piece.item.message_id not in shown]
     while max((prompt := _prompt(plan, pieces)).tokens, prompt.chat_tokens) > plan.budget:
@@ -71,14 +73,15 @@ def build(plan: ContextPlan, material: ContextMaterial, notes: Sequence[str] = (
 
 
 def _fill(
-    plan: ContextPlan, material: ContextMaterial, layer: str, instructions: Sequence[PromptPart], max_tokens: int
+    plan: ContextPlan, material: ContextMaterial, layer: str, certain: Sequence[PromptPart], max_tokens: int
 ) -> list[PromptPart]:
-    """The parts of a layer that fit into ``max_tokens`` with its heading. The instructions that apply always stay."""
+    """The parts of a layer that fit into ``max_tokens`` with its heading. The instructions that apply, and the facts
+    that are asked for, always stay."""
     max_tokens -= plan.count(render.HEADINGS[layer])
     if layer == "profile":
         if not plan.has_share(layer):
-            return list(instructions)
-        return [*instructions, *profile.other_facts(plan, material, instructions, max_tokens - total(instructions))]
+            return list(certain)
+        return profile.fill(plan, material, certain, max_tokens)
     if not plan.has_share(layer):
         return []
     if layer == "recent":

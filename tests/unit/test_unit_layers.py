@@ -440,3 +440,25 @@ def test_a_summary_never_stands_beside_the_messages_that_it_repeats(summary: Sum
     assert ("sum1" in ids(context, "retrieved")) is stays
     assert stays or {one.message_id: one.reason for one in context.dropped} == {"sum1": REPEATS_MESSAGES}
     assert context.tokens == COUNT(context.text)
+
+
+@pytest.mark.parametrize(
+    ("query", "words", "answer"),
+    [
+        ("where do I live", ["live"], "f7"),
+        ("Wo wohne ich?", ["wohne"], "f7"),
+        ("¿Dónde vivo?", ["vivo"], "f7"),
+        ("what is my favourite food", ["favourite", "food"], "f8"),
+        ("where does Karl live", ["karl", "live"], "f9"),
+    ],
+)
+def test_a_small_budget_has_the_fact_that_answers(query: str, words: list[str], answer: str) -> None:
+    others = [fact(n, f"has the habit number {n}") for n in range(1, 7)]
+    home = replace(fact(7, "lives in Linz"), attribute="home", value="Linz")
+    food = replace(fact(8, "favourite food is hot pot"), attribute="favourite food", value="hot pot")
+    karl = replace(home, id="f9", subject="Karl", text="Karl lives in Ulm", value="Ulm")
+    material = ContextMaterial(hits=HITS, facts=[*others, home, food, karl])
+    small = layers.build(replace(plan(120), query=query, words=words), material)
+    assert ids(small, "profile")[0] == answer and len(ids(small, "profile")) < 9
+    large = layers.build(replace(plan(4_000), query=query, words=words), material)
+    assert ids(large, "profile") == [f"f{n}" for n in range(1, 10)], "one order for all queries if all of them fit"
