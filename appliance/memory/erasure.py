@@ -92,7 +92,7 @@ def _erase(
         for session in emptied_sessions:
             deletion.delete(tx, session)
         summaries.delete(tx, preview.summaries)
-        statements.remove_facts(tx, preview.named_facts)
+        extraction.remove_facts(tx, preview.named_facts)
         if preview.all_of is not None:
             statements.withdraw_all_decisions(tx, preview.all_of)
         noted, blocks = block_erasure.erase(tx, preview.blocks, preview.by)

@@ -6,7 +6,7 @@ Facts are derived from these (see ``store.facts``). A slot is stale while its fa
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, has_row, json_keys, pages, placeholders
@@ -396,15 +396,20 @@ def facts_without_messages(db: sqlite3.Connection, facts: Iterable[int]) -> set[
     return {key for (key,) in db.execute(query, (json_keys(facts),))}
 
 
-def remove_facts(tx: sqlite3.Connection, facts: Iterable[int]) -> None:
+def values_of_facts(db: sqlite3.Connection, facts: Iterable[int]) -> list[tuple[str, str, str, str]]:
+    """Return the values of facts, as (user, namespace, slot, value)."""
+    query = f"SELECT user_id, namespace, slot, value FROM fact WHERE id IN {JSON_KEYS_SQL}"
+    return [
+        (str(user), str(space), str(slot), str(value))
+        for user, space, slot, value in db.execute(query, (json_keys(facts),))
+    ]
+
+
+def remove_facts(tx: sqlite3.Connection, facts: Collection[int]) -> None:
     """Remove facts, with what the person decided about their values. Their evidence goes with the messages."""
-    encoded_keys = json_keys(facts)
-    rows = tx.execute(
-        f"SELECT user_id, namespace, slot, value FROM fact WHERE id IN {JSON_KEYS_SQL}", (encoded_keys,)
-    ).fetchall()
-    for user_id, namespace, slot, value in rows:
+    for user_id, namespace, slot, value in values_of_facts(tx, facts):
         remove_decisions(tx, user_id, namespace, slot, [value])
-    tx.execute(f"DELETE FROM fact WHERE id IN {JSON_KEYS_SQL}", (encoded_keys,))
+    tx.execute(f"DELETE FROM fact WHERE id IN {JSON_KEYS_SQL}", (json_keys(facts),))
 
 
 def count_facts(db: sqlite3.Connection, scope: Scope) -> int:

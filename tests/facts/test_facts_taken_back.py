@@ -170,6 +170,30 @@ def test_what_is_moved_has_its_new_day_and_no_other(said: Sequence[str], day: st
     assert [fact.state for fact in derived(*said) if fact.value != day] == ["superseded"]
 
 
+@pytest.mark.parametrize(
+    ("before", "denial", "now"),
+    [
+        ("I live in Vienna.", "I don't live in Vienna any more, but in Linz.", "lives in Linz"),
+        ("I live in Vienna.", "I don't live in Vienna but in Linz.", "lives in Linz"),
+        ("I live in Vienna.", "I no longer live in Vienna, but in a tent.", None),
+        ("Ich wohne in Wien.", "Ich wohne nicht mehr in Wien, sondern in Linz.", "lives in Linz"),
+        ("Ich wohne in Wien.", "In Wien wohne ich nicht mehr, sondern auf dem Land.", None),
+        ("Vivo en Madrid.", "Ya no vivo en Madrid, sino en Sevilla.", "lives in Sevilla"),
+        ("I work at Acme.", "I don't work at Acme anymore but at Initech.", "works at Initech"),
+        ("Mi comida favorita es la paella.", "Mi comida favorita ya no es la paella, sino el pulpo.", "pulpo"),
+        ("My favourite food is ramen.", "My favourite food is no longer ramen but fondue.", "fondue"),
+        ("My sister lives in Rome.", "My sister no longer lives in Rome but in Bari.", "sister lives in Bari"),
+        ("Mein Bruder wohnt in Wien.", "Mein Bruder wohnt nicht mehr in Wien, sondern in Ulm.", "brother lives in Ulm"),
+    ],
+)
+def test_a_denial_ends_a_fact_and_is_no_evidence_for_it(before: str, denial: str, now: str | None) -> None:
+    (alone,) = derived(before)
+    old = next(fact for fact in derived(before, denial) if fact.value == alone.value)
+    assert (old.state in ("ended", "superseded"), old.confidence) == (True, alone.confidence)
+    held = texts("held", before, denial)
+    assert [text.endswith(now or "?") for text in held] == ([True] if now else [])
+
+
 def test_two_flights_are_two() -> None:
     held = texts("held", "My flight is on 3 December 2031.", "Mein Flug nach Wien geht am 7. Dezember 2031.")
     assert held == ["flight is on 2031-12-03", "flight to Wien is on 2031-12-07"]

@@ -114,6 +114,18 @@ def test_nothing_comes_back_of_what_was_forgotten(memory: Appliance) -> None:
     assert all("Lisbon" not in fact.text for fact in all_facts(memory))
 
 
+@pytest.mark.parametrize("values", [["Porto"], ["Porto", "Faro"]])
+def test_what_was_corrected_does_not_come_back_when_the_correction_is_erased(
+    memory: Appliance, values: list[str]
+) -> None:
+    for value in values:
+        memory.facts.correct(next(fact.id for fact in memory.facts.list() if fact.attribute == "home"), value)
+    memory.erasure.forget(memory.erasure.preview(query=values[-1]))
+    assert all(fact.attribute != "home" for fact in memory.facts.list())
+    assert {fact.value: fact.state for fact in all_facts(memory)}["Lisbon"] == "rejected"
+    assert all(values[-1] not in fact.text for fact in all_facts(memory))
+
+
 def test_undo_refuses_what_is_of_no_decision(memory: Appliance) -> None:
     with pytest.raises(UsageError):
         memory.facts.undo(b"[]")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -22,7 +22,7 @@ from appliance.store import statements as stated
 from appliance.store.database import Database
 from appliance.store.facts import DerivedFact, PersistedFact
 from appliance.store.sql import from_json
-from appliance.store.statements import PendingStatements, Statement
+from appliance.store.statements import Decision, PendingStatements, Statement
 from appliance.types import LOCAL
 
 PAGE_MESSAGES = 500  # messages of one transaction: at most a quarter of a second, so that no ``add`` waits long
@@ -97,15 +97,40 @@ def retract_facts(tx: sqlite3.Connection, stated_values: Iterable[tuple[str, str
         by_slot.setdefault((user_id, namespace, slot), []).append(value)
     for (user_id, namespace, slot), values in by_slot.items():
         remaining_values = [statement.value for statement in slot_statements(tx, user_id, namespace, slot)]
-        unsupported_values = [
-            decision.value
+        unsupported = [
+            decision
             for decision in stated.decisions(tx, user_id, namespace, slot)
             if any(phrasing.is_same_value(decision.value, value) for value in values)
             and not any(phrasing.is_same_value(decision.value, value) for value in remaining_values)
         ]
-        stated.withdraw_decisions(tx, user_id, namespace, slot, unsupported_values)
+        _reject_corrected(tx, (user_id, namespace, slot), unsupported)
+        stated.withdraw_decisions(tx, user_id, namespace, slot, [decision.value for decision in unsupported])
     while not stated.is_up_to_date(tx):
         derive_stale_page(tx)
+
+
+def remove_facts(tx: sqlite3.Connection, facts: Collection[int]) -> None:
+    """Remove facts, with what the person decided about their values. What the person had corrected does not come
+    back."""
+    for user_id, namespace, slot, value in stated.values_of_facts(tx, facts):
+        decided = [one for one in stated.decisions(tx, user_id, namespace, slot) if one.value == value]
+        _reject_corrected(tx, (user_id, namespace, slot), decided)
+    stated.remove_facts(tx, facts)
+
+
+def _reject_corrected(tx: sqlite3.Connection, scope: tuple[str, str, str], decisions: Iterable[Decision]) -> None:
+    """Reject the values of a slot that these decisions corrected: the decisions go, and the values stay wrong."""
+    user_id, namespace, slot = scope
+    for decision in decisions:
+        if decision.how != "corrected":
+            continue
+        earlier = [one for one in slot_statements(tx, *scope) if timeline.was_known(one, decision)]
+        wrong = [one for one in earlier if not phrasing.is_same_value(one.value, decision.value)]
+        values = {(one.attribute, one.value) for one in wrong}
+        before = [one for one in stated.decisions(tx, *scope) if one.at < decision.at]
+        values |= {(one.attribute, one.value) for one in before if one.value != decision.value}
+        digests = {one.digest for one in wrong} | {timeline.value_digest(slot, *one) for one in values}
+        stated.reject_digests(tx, user_id, namespace, sorted(digests))
 
 
 def derive_stale_page(tx: sqlite3.Connection) -> None:

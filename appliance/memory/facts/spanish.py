@@ -67,6 +67,10 @@ _RELATION_OPENING = opening(_MY.removeprefix(r"\b"))
 _RELATED = tuple(languages.SPANISH.relations)
 _DATED = tuple("boda examen entrevista vuelo cita fecha plazo entrega mudanza viaje operación cirugía graduación concierto aniversario presentación defensa conferencia fiesta reunión lanzamiento".split())
 
+# "Ya no vivo en Madrid, sino en Sevilla": what holds instead of what is denied.
+_SINO = r",? sino (?:ahora |que ahora )?"
+_SINO_EN = FactRule("sino en", "profile", "home", (), pattern(rf"{_SINO}en "), "capital place")
+
 _RULES = (
     FactRule("me llamo", "profile", "name", ("me llamo",), pattern(r"\b(?:yo )?me llamo "), "person", confidence=0.95, can_follow_words=True),
     FactRule("mi nombre es", "profile", "name", ("nombre es",), pattern(r"\bmi nombre(?: completo)? es "), "person", confidence=0.95, can_follow_words=True, begins=_SELF_OPENING),
@@ -79,13 +83,14 @@ _RULES = (
     FactRule("estoy viviendo en", "profile", "home", ("viviendo en",), pattern(r"\b(?:estoy|estamos|llevo [\w ]{2,20}) viviendo en "), "place"),
     FactRule("me mudé de a", "profile", "home", ("mudé", "mudamos"), pattern(r"\b(?:me mudé|nos mudamos|me he mudado|nos hemos mudado)(?: hace poco)? (?:de|desde) "), "place", "ended", can_follow_words=True, continuations=(FactRule("a", "profile", "home", (), pattern(r" a "), "place"),)),
     FactRule("me mudé a", "profile", "home", ("mudé", "mudamos", "mudado"), pattern(r"(?:\b(?:me mudé|me he mudado|nos hemos mudado|acabo de mudarme)|(?:(?<!\w\s)|\b(?:ayer|hace [\w ]{3,15}|en (?:19|20)\d\d) )nos mudamos)(?: hace poco| el año pasado)? a "), "place", can_follow_words=True),
-    FactRule("ya no vivo en", "profile", "home", ("ya no",), pattern(r"\bya no (?:vivo|vivimos) en "), "place", "ended", can_follow_words=True),
+    FactRule("ya no vivo en", "profile", "home", ("ya no",), pattern(r"\bya no (?:vivo|vivimos) en "), "place", "ended", can_follow_words=True, continuations=(_SINO_EN,)),
+    FactRule("no vivo en, sino", "profile", "home", ("sino",), pattern(r"\bno (?:vivo|vivimos) en "), "place", "ended", can_follow_words=True, follows=pattern(_SINO), continuations=(_SINO_EN,)),
     FactRule("vivía en", "profile", "home", ("vivía", "viví en", "vivíamos"), pattern(r"(?:\b(?:antes|de pequeño|de pequeña|de niña|de niño|de joven|cuando era (?:pequeñ[oa]|niñ[oa]|joven|estudiante),?) (?:vivía|vivíamos|viví) en |\b(?:yo )?viví en )"), "place", "ended", can_follow_words=True),
     FactRule("soy de", "profile", "origin", ("soy de", "vengo de", "crecí en"), pattern(r"\b(?:yo )?(?:soy(?: originalmente)? de|vengo de|crecí en) "), "place", confidence=0.8, unless=pattern(r" (?:que|los que)\b")),
     FactRule("trabajo en", "profile", "employer", ("trabajo",), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV} (?:en|para) {_CALLED}(?:el |la )?(?!{_PLACES}\b|casa\b|ello\b|un proyecto|una app|equipo)"), "org", continuations=(FactRule("como", "profile", "job", (), pattern(r",? como "), "job"),)),
     FactRule("trabajo como", "profile", "job", ("trabajo", "trabajando"), pattern(rf"\b(?:yo )?(?:trabajo|estoy trabajando){_ADV}(?: en [\wáéíóúñ]+)? (?:como|de) (?:un |una )?"), "job", can_follow_words=True, continuations=(FactRule("en", "profile", "employer", (), pattern(rf",? (?:en|para) {_CALLED}(?:el |la )?(?!{_PLACES}\b)"), "org"),)),
     FactRule("soy OFICIO", "profile", "job", ("soy",), pattern(rf"\b(?:yo )?soy{_ADV}(?: un| una)? "), "job", unless=pattern(r" (?:frustrado|de corazón)\b")),
-    FactRule("dejé mi trabajo", "profile", "employer", ("dejé", "trabajo en"), pattern(r"\b(?:dejé mi trabajo en|ya no trabajo (?:en|para)|me despidieron de|renuncié a) (?:el |la )?"), "org", "ended", can_follow_words=True),
+    FactRule("dejé mi trabajo", "profile", "employer", ("dejé", "trabajo en"), pattern(r"\b(?:dejé mi trabajo en|ya no trabajo (?:en|para)|me despidieron de|renuncié a) (?:el |la )?"), "org", "ended", can_follow_words=True, continuations=(FactRule("sino en", "profile", "employer", (), pattern(rf"{_SINO}(?:en|para) (?:el |la )?"), "capital org"),)),
     FactRule("antes trabajaba en", "profile", "employer", ("trabajaba",), pattern(r"\b(?:antes )?trabajaba (?:en|para) (?:el |la )?"), "capital org", "ended", can_follow_words=True),
     FactRule("empecé en", "profile", "employer", ("empecé", "empezado", "comencé"), pattern(rf"\b(?:empecé|he empezado|comencé)(?: a trabajar)? (?:en|para) (?:el |la )?(?!{_PLACES}\b)"), "capital org", can_follow_words=True, unless=pattern(r" (?:a|con el|el curso)\b")),
     FactRule("soy autónoma", "profile", "employment", ("autónom", "autonom", "por mi cuenta", "jubilad", "en paro", "en el paro", "desemplead", "sin trabajo", "de baja"), pattern(rf"\b(?:(?:soy|estoy|me he hecho|me hice|trabajo){_ADV}|llevo [\wáéíóúñ ]{{3,20}}) (?P<value>autónom[oa]|por mi cuenta|jubilad[oa]|en (?:el )?paro|desemplead[oa]|sin trabajo|de baja (?:maternal|paternal))\b"), can_follow_words=True, confidence=0.85),
@@ -114,6 +119,7 @@ _RULES = (
     FactRule("nombre de REL", "relation", "{rel}", ("nombre de mi",), pattern(rf"\bel nombre de mi {_REL} es "), "person", can_follow_words=True),
     FactRule("tengo un REL que se llama", "relation", "{rel}", ("llama", "llamad"), pattern(rf"\b(?:tengo|tenemos) (?:[\wáéíóúñ]+ (?:[\wáéíóúñ]+ ){{1,3}}y )?(?:un|una|dos|tres) (?:[\wáéíóúñ]+ )?{_REL}(?: [\wáéíóúñ]+)?,? (?:que se llaman?|llamad[oa]s?) "), "person", accepts_list=True, confidence=0.95, can_follow_words=True),
     FactRule("tengo dos RELs, NAME", "relation", "{rel}", _RELATED, pattern(rf"\b(?:tengo|tenemos) (?:un|una|dos|tres|cuatro) (?:[\wáéíóúñ]+ )?{_REL}(?:,|:) ?"), "capital person", accepts_list=True, can_follow_words=True, confidence=0.8, required_prefixes=frozenset(("teng", "tene"))),
+    FactRule("REL es TÍTULO NAME", "relation", "{rel}", ("dr", "dra", "sr", "sra", "prof", "profa", "lic"), pattern(rf"{_MY} es (?:el |la )?(?=(?:dr|dra|sr|sra|prof|profa|lic)\b)"), "capital person", can_follow_words=True, begins=_RELATION_OPENING, required_prefixes=_OWNED),
     FactRule("REL NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY} "), "capital person", is_presupposed=True, confidence=0.8, begins=_RELATION_OPENING, required_prefixes=_OWNED),
     FactRule("REL, NAME", "relation", "{rel}", _RELATED, pattern(rf"{_MY}, "), "capital person", is_presupposed=True, confidence=0.8, follows=pattern(r"(?:[,.!;)]|[ \t]*$| (?:y|es|tiene|vive|está)\b)"), begins=_RELATION_OPENING, required_prefixes=_OWNED),
     FactRule("RELs NAME y NAME", "relation", "{rel}", _RELATED, pattern(r"\b(?:mis|nuestros|nuestras)(?: (?:dos|tres|cuatro))? (?P<rel>hijos|hijas|niños|perros|gatos|gatas|hermanos|hermanas|peques|amigos)(?:,|:)? "), "capital person", accepts_list=True, is_presupposed=True, confidence=0.8, begins=_RELATION_OPENING, required_prefixes=_OWNED),
@@ -129,6 +135,7 @@ _RULES = (
 
     FactRule("me gusta", "preference", "likes", ("gusta", "encanta", "fascina", "adoro"), pattern(r"\b(?:(?:a mí )?(?:me|nos) (?:gustan?|encantan?|fascinan?)(?: mucho| muchísimo)?|adoro) "), "articled", accepts_list=True, unless=pattern(r" (?:de esto|de este|que)\b")),
     FactRule("no me gusta", "preference", "dislikes", ("gusta", "odio", "detesto", "no soporto"), pattern(r"\b(?:no me gustan?(?: nada| mucho)?|odio|detesto|no soporto) "), "articled", accepts_list=True, can_follow_words=True),
+    FactRule("favorito ya no", "preference", "favourite {what}", ("favorit", "preferid"), pattern(r"\bmi (?P<what>[\wáéíóúñ]+) (?:favorit[oa]|preferid[oa]) (?:ya )?no es "), "articled", "ended", can_follow_words=True, begins=_SELF_OPENING, continuations=(FactRule("sino", "preference", "favourite {what}", (), pattern(_SINO), "articled"),)),
     FactRule("favorito", "preference", "favourite {what}", ("favorit", "preferid"), pattern(r"\bmi (?P<what>[\wáéíóúñ]+) (?:favorit[oa]|preferid[oa]) es "), "articled", can_follow_words=True, confidence=0.9, begins=_SELF_OPENING),
     FactRule("prefiero a", "preference", "prefers", ("prefiero",), pattern(r"\bprefiero (?:el |la |los |las )?(?P<value>[\wáéíóúñ-]+) (?:al|a|antes que|en vez de|en lugar de) (?:el |la |los |las )?(?P<than>(?!la$)[\wáéíóúñ-]+)"), confidence=0.8),
     FactRule("prefiero", "preference", "prefers", ("prefiero",), pattern(r"\bprefiero (?![^.\n]{0,40}\b(?:al?|antes|en vez|en lugar)\b)(?![\wáéíóú]+(?:ar|er|ir)\b)"), "articled", confidence=0.7),

@@ -91,16 +91,17 @@ def is_by_person(statement: Statement) -> bool:
     return statement.made_by == PERSON
 
 
+def was_known(statement: Statement, decision: Decision) -> bool:
+    """Whether a message had been read when the person decided."""
+    return statement.message <= decision.last_message if decision.last_message else statement.order_at <= decision.at
+
+
 def decision_statement(decision: Decision, slot: str, statements: Sequence[Statement]) -> Statement:
     """Return a decision in the form of a statement.
 
     It comes after everything that was known when it was made, whatever the clock said then, so that a later
     statement can only ask for a review."""
-    orders_before = [
-        statement.order_at
-        for statement in statements
-        if (statement.message <= decision.last_message if decision.last_message else statement.order_at <= decision.at)
-    ]
+    orders_before = [statement.order_at for statement in statements if was_known(statement, decision)]
     order_at = max(orders_before, default=decision.at)
     return Statement(
         message=0, slot=slot, kind="note" if decision.attribute == NOTE_ATTRIBUTE else decision.kind,
@@ -340,11 +341,12 @@ def _passing(run: _ValueRun, holding: Sequence[Statement]) -> tuple[str | None, 
 
 
 def _confidence(statements: Sequence[Statement]) -> float:
-    """How certain a value is: every further message makes it more certain."""
+    """How certain a value is: every further message makes it more certain, but for one that says that it ended."""
     if any(map(is_by_person, statements)):
         return 1.0
     doubt = 1.0
-    ascending = sorted(statements, key=lambda statement: statement.confidence)
+    holding = [statement for statement in statements if statement.mode != "ended"] or statements
+    ascending = sorted(holding, key=lambda statement: statement.confidence)
     for confidence in {statement.message: statement.confidence for statement in ascending}.values():
         doubt *= 1.0 - confidence
     return min(MAX_CONFIDENCE, 1.0 - doubt)
