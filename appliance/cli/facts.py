@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -150,12 +151,15 @@ def history(
     """
     with options.open_to_read(home, "facts history") as memory:
         found = memory.facts.history(subject, attribute, user_id=user)
+        of_user = not found and attribute is None and bool(memory.facts.history("me", subject, user_id=user))
     if json:
         output.print_json({"facts": found})
         return
     _print_table(found, states=True)
     if not found:
         output.say(f"No facts about {subject}" + (f", {attribute}." if attribute else "."))
+        if of_user:
+            output.say(f"It is an attribute of yours: 'appliance facts history me {shlex.quote(subject)}'.")
 
 
 @verbs.command("review")
@@ -199,8 +203,11 @@ def confirm(id: _Id, home: options.Home = None, json: options.Json = False) -> N
       appliance facts confirm f7
     """
     with options.open_existing(home, "facts confirm") as memory:
+        user = memory.facts.get(id).user_id
+        waiting = memory.facts.review(user)
         fact = memory.facts.confirm(id)
-    _print_facts([fact], json)
+        settled = [] if json else _settled(memory, waiting, user, [fact], id)
+    _print_facts([fact], json, settled)
 
 
 @verbs.command("correct")
@@ -217,8 +224,11 @@ def correct(
       appliance facts correct f7 Lisbon
     """
     with options.open_existing(home, "facts correct") as memory:
+        user = memory.facts.get(id).user_id
+        waiting = memory.facts.review(user)
         fact = memory.facts.correct(id, value)
-    _print_facts([fact], json)
+        settled = [] if json else _settled(memory, waiting, user, [fact], id)
+    _print_facts([fact], json, settled)
 
 
 @verbs.command("reject")
@@ -233,7 +243,7 @@ def reject(id: _Id, home: options.Home = None, json: options.Json = False) -> No
         fact = memory.facts.reject(id)
     _print_facts([fact], json)
     if not json and fact.state == "rejected":
-        output.say(f"'appliance facts confirm {fact.id}' takes this back.")
+        output.say(f"'appliance facts confirm {fact.id}' brings it back, as confirmed by you.")
 
 
 @verbs.command("add")
@@ -255,10 +265,12 @@ def add(
       appliance facts add --attribute "shoe size" --value 43
     """
     with options.open_or_create(home, "facts add") as memory:
+        waiting = memory.facts.review(user)
         found = memory.facts.add(
             text, attribute=attribute, value=value, kind=cast("FactKind", kind), subject=subject, user_id=user
         )
-    _print_facts(found, json)
+        settled = [] if json else _settled(memory, waiting, user, found)
+    _print_facts(found, json, settled)
     if not json and attribute is None and any(fact.attribute == NOTE_ATTRIBUTE for fact in found):
         output.say("Stored as a note: the sentence follows no known pattern. A note never replaces another fact.")
 
@@ -344,12 +356,26 @@ def _print_quote(message: str, sent: str | None, text: str, max_characters: int 
     output.console().print(Text(body), soft_wrap=True)
 
 
-def _print_facts(found: Sequence[Fact], json: bool) -> None:
+def _settled(
+    memory: Appliance, waiting: Sequence[Fact], user: str | None, decided: Sequence[Fact], decided_id: str = ""
+) -> list[Fact]:
+    """The facts that waited for a review and that a decision about others has made history."""
+    waited = {fact.id for fact in waiting} - {decided_id, *(fact.id for fact in decided)}
+    settled = memory.facts.list(user, state="superseded") if waited else ()
+    return [fact for fact in settled if fact.id in waited and not fact.text.startswith("no longer: ")]  # it has ended
+
+
+def _print_facts(found: Sequence[Fact], json: bool, settled: Sequence[Fact] = ()) -> None:
     if json:
         output.print_json({"fact": found[0]} if len(found) == 1 else {"facts": found})
         return
     for fact in found:
         output.print_line(f"{fact.id} {fact.state}: {fact.text}")
+    for fact in settled:
+        output.say(
+            f"{fact.id} ({fact.text}) waited for your review, and is history now."
+            f" If it holds: 'appliance facts confirm {fact.id}'."
+        )
 
 
 def _say_pending(pending: int) -> None:

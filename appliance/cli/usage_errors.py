@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 _RULES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = tuple(
@@ -52,13 +52,21 @@ def usage_hint(error: Any, named: str) -> str:
         return hint
     verbs = list(getattr(context.command, "commands", ()))
     if text.startswith("Got unexpected extra argument"):
-        takes_words = any(_WORDS.search(str(getattr(part, "metavar", ""))) for part in context.command.params)
-        return f"Put text with spaces in quotation marks. {hint}" if takes_words else hint
+        return f"{_extra_hint(context.command.params)}{hint}"
     if text.startswith("No such option") and context.parent is None:
         return f"Options stand behind the command, as in 'appliance search wifi --limit 3'. {hint}"
     if text.startswith("No such command") and context.parent is not None and "Did you mean" not in text:
         return f"It takes {', '.join(verbs)}. {hint}"
     return hint
+
+
+def _extra_hint(params: Sequence[Any]) -> str:
+    """What to do about words that a command does not take."""
+    options = {part.name for part in params if str(part.opts[0]).startswith("--")}
+    if {"attribute", "value"} <= options:
+        return "Give one sentence in quotation marks, or an attribute with --attribute NAME --value VALUE. "
+    takes_words = any(_WORDS.search(str(getattr(part, "metavar", ""))) for part in params)
+    return "Put text with spaces in quotation marks. " if takes_words else ""
 
 
 def _plural(text: str) -> str:

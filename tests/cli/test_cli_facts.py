@@ -75,6 +75,11 @@ def test_the_person_tells(run: Run, home: Path) -> None:
     assert run("facts", "add", "I have a dog named Rex").stdout == "f1 held: has a dog called Rex\n"
     assert run("facts", "add", "--attribute", "shoe size", "--value", "43").stdout == "f2 held: shoe size is 43\n"
     assert run("facts", "add").exit_code == 2
+    assert "--attribute NAME --value VALUE" in run("facts", "add", "dentist", "Dr. Lopez").stderr
+    assert "'appliance facts history me dog'" in run("facts", "history", "dog").stderr
+    run("facts", "add", "I live in Linz")
+    run("add", "I live in Salzburg.")
+    assert "f4 (lives in Salzburg) waited for your review" in run("facts", "add", "I live in Bad Ischl").stderr
 
 
 def test_the_profile_has_its_evidence(run: Run, known: Path) -> None:

@@ -256,6 +256,9 @@ def test_facts_are_listed_added_corrected_and_rejected(filled: Appliance) -> Non
         assert [fact["state"] for fact in history["facts"]].count("held") == 1
         added = (await caller.call("memory_facts", action="add", text="My sister is called Mia"))["facts"]
         assert any("Mia" in fact["text"] for fact in added)
+        await caller.call("memory_add", text="I live in Salzburg.")
+        settled = (await caller.call("memory_facts", action="add", text="I live in Bad Ischl"))["facts"][1:]
+        assert [(fact["text"], fact["state"]) for fact in settled] == [("lives in Salzburg", "superseded")]
         await caller.call("memory_facts", action="reject", id=right["id"])
         left = (await caller.call("memory_facts", kind="profile"))["facts"]
         assert not any("Lisbon" in fact["text"] for fact in left)

@@ -102,25 +102,35 @@ def _was_added(message: Message, info: SessionInfo) -> bool:
 
 def update_facts(access: McpAccess, arguments: schemas.FactsArguments) -> results.FactsResult:
     """Read facts; or add, confirm, correct or reject a fact on the person's word."""
-    memory_facts = access.memory.facts
     if arguments.action in ("list", "history", "review"):
         return facts(access, arguments)
+    memory_facts = access.memory.facts
+    waiting = memory_facts.review(access.user, access.namespace)
+    changed = _change_facts(access, arguments)
+    waited = {fact.id for fact in waiting} - {arguments.id, *(fact.id for fact in changed)}
+    history = memory_facts.list(access.user, access.namespace, state="superseded") if waited else ()
+    settled = [fact for fact in history if fact.id in waited]  # they waited for a review, and the change has settled it
+    return results.FactsResult(facts=[fact_line(fact) for fact in (*changed, *settled)])
+
+
+def _change_facts(access: McpAccess, arguments: schemas.FactsArguments) -> Sequence[Fact]:
+    memory_facts = access.memory.facts
     if arguments.action == "add":
         if not arguments.text.strip():
             raise UsageError("The action add needs text.", hint="Give one sentence, such as 'I live in Berlin'.")
-        return _facts_result(memory_facts.add(arguments.text, user_id=access.user, namespace=access.namespace))
+        return memory_facts.add(arguments.text, user_id=access.user, namespace=access.namespace)
     if not arguments.id:
         raise UsageError(
             f"The action {arguments.action} needs the id of a fact.", hint="The action list gives the ids."
         )
     id = access.fact(arguments.id).id
     if arguments.action == "confirm":
-        return _facts_result([memory_facts.confirm(id)])
+        return [memory_facts.confirm(id)]
     if arguments.action == "reject":
-        return _facts_result([memory_facts.reject(id)])
+        return [memory_facts.reject(id)]
     if not arguments.text.strip():
         raise UsageError("The action correct needs text.", hint="Give the right value in it.")
-    return _facts_result([memory_facts.correct(id, arguments.text)])
+    return [memory_facts.correct(id, arguments.text)]
 
 
 def update_people(access: McpAccess, arguments: schemas.PeopleArguments) -> results.PeopleResult:
@@ -148,10 +158,6 @@ def update_people(access: McpAccess, arguments: schemas.PeopleArguments) -> resu
     else:
         change = memory_people.undo(user, namespace)
     return results.PeopleResult(people=[person_line(one) for one in change.people], done=change.words)
-
-
-def _facts_result(facts_changed: Sequence[Fact]) -> results.FactsResult:
-    return results.FactsResult(facts=[fact_line(fact) for fact in facts_changed])
 
 
 def forget(access: McpAccess, arguments: schemas.ForgetArguments) -> results.ForgetResult:
