@@ -44,6 +44,11 @@ class ApplianceError(Exception):
         message = super().__str__()
         return f"{self.where}: {message}" if self.where else message
 
+    @property
+    def with_hint(self) -> str:
+        """What happened and what to do next, in one line."""
+        return f"{self} {self.hint}" if self.hint else str(self)
+
 
 class UsageError(ApplianceError):
     """The arguments are wrong, or the request is impossible."""

@@ -36,7 +36,8 @@ EchoShape = Mapping[str, str | None]
 
 def forget(
     ids: Annotated[
-        list[str] | None, argument("[ID]…", "Messages (m345), sessions (s12), blocks (core:person), or external ids.")
+        list[str] | None,
+        argument("[ID]…", "Messages (m345), sessions (s12), facts (f7), blocks (core:person), or external ids."),
     ] = None,
     source: Annotated[str | None, option("--source", "FORMAT|PATH", "Messages from this format or file.")] = None,
     query: Annotated[
@@ -83,7 +84,7 @@ def forget(
       appliance forget --query "blue envelope" --user ana
       appliance forget --title "Dr Zorn" --author Zorn --until 2025-12-31
       appliance forget --author p3 --dry-run
-      appliance forget core:project-garden
+      appliance forget f7 core:project-garden
       appliance forget --source whatsapp --yes --json
       appliance forget --receipts
     """  # fmt: skip
@@ -287,7 +288,8 @@ def _describe_repetition(report: ErasureReport) -> str:
     if not report.repeated:
         return ""
     what = "the text" if report.erased_texts == 1 else f"{report.repeated:,} of the texts"
-    return f"; {what} stays where another message says the same, such as another user's"
+    ids = f" ({', '.join(report.repeated_by)})" if report.repeated_by else ""
+    return f"; {what} stays where another message says the same, such as another user's{ids}"
 
 
 def _has_server(report: ErasureReport) -> bool:

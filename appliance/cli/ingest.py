@@ -11,7 +11,7 @@ import typer
 
 from appliance.cli import import_report, options, output
 from appliance.cli.options import argument, flag, option, path_argument
-from appliance.errors import UsageError
+from appliance.errors import ApplianceError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -277,6 +277,8 @@ def _embed_added(memory: Appliance) -> str:
             waiting = "1 chunk waits for its vector" if pending == 1 else f"{pending:,} chunks wait for their vectors"
             return f"{waiting}; 'appliance reindex --pending' continues."
         memory.embed_pending()
+    except ApplianceError as error:
+        return error.with_hint
     except Exception as error:
         return str(error) or type(error).__name__
     return ""

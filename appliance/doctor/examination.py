@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from appliance.doctor import files
 from appliance.doctor.checks import Check, failed, passed
+from appliance.runtime.installation import how_to_repair
 
 if TYPE_CHECKING:
     from appliance.doctor.running import OwnerFacts
@@ -96,7 +97,7 @@ def _broken(name: str, error: Exception, found: _Found) -> Check:
         text += f" ({place.filename}, line {place.lineno})"
     first = found.broken.setdefault(text, name)
     detail = f"its part of the program does not run: {text}" if first == name else f"it does not run, as '{first}'"
-    return failed(name, detail, files.how_to_repair())
+    return failed(name, detail, how_to_repair())
 
 
 def _is_closed(home: Home) -> bool:

@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 
 from appliance.doctor.checks import Check, failed, passed
+from appliance.runtime.installation import how_to_repair
 
 PROJECT = "memory-appliance"
 SUMS = "SHA256SUMS"
@@ -150,17 +151,6 @@ def damage_of(listed: Iterable[ListedFile]) -> Iterator[str]:
             yield f"{file.name} is missing"
         except OSError as error:
             yield f"{file.name} can't be read ({error.strerror})"
-
-
-def how_to_repair() -> str:
-    """What to do about damaged files, by what installed the program."""
-    if getattr(sys, "frozen", False):
-        return "Copy the program's folder again."
-    if Path(sys.prefix).parent.name == "versions" and (Path(sys.prefix) / "installed").exists():
-        return "Install the kit again: it puts these files right, and leaves memories as they are."
-    if __file__.startswith("/opt/memory-appliance/"):
-        return "Install the Debian package again: 'sudo apt install --reinstall ./memory-appliance_….deb'."
-    return "Install the program again, as with 'pip install --force-reinstall'."
 
 
 def check_files(facts: FileFacts) -> Check:

@@ -16,8 +16,8 @@ from pathlib import Path
 from appliance import __version__
 from appliance.build_commit import build_commit
 from appliance.doctor.checks import Check, Fault, failed, judged, passed
-from appliance.doctor.files import how_to_repair
 from appliance.paths import Home
+from appliance.runtime.installation import how_to_repair
 from appliance.settings import JINA_PREFIX, Settings
 
 MIN_PYTHON = (3, 11)

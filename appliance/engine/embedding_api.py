@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from appliance.errors import EmbeddingApiError
+from appliance.errors import EmbeddingApiError, ModelUnavailable
 from appliance.paths import Home
 from appliance.runtime.metrics import Metrics
 from appliance.runtime.network import loopback_uses, network_uses
@@ -89,9 +89,16 @@ def cancel_requests(llm: LlmEndpoint | None, models: ModelCache) -> None:
 
 
 def pending_reason(index_service: IndexService) -> str:
-    """Why chunks wait, if that is because an embedding API failed when it was last asked; else empty."""
+    """Why chunks wait, if that is because the model can't be used, or its API failed when it was last asked; else
+    empty."""
     found = index_service.serving.current()
-    if found is None or not is_api_model(found.model) or not index_service.pending():
+    if found is None or not index_service.pending():
+        return ""
+    if not is_api_model(found.model):
+        try:
+            index_service.models.for_generation(found)
+        except ModelUnavailable as error:
+            return error.with_hint
         return ""
     try:
         return index_service.models.token_account.usage().trouble

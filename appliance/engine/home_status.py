@@ -64,6 +64,7 @@ def home_status(
     found = status(
         home, database.read(), configured_model, scheduler.last_error, metrics, damaged, index, trouble,
         index_service.is_building, unfinished_imports, embeds_unasked=scheduler.embeds_unasked,
+        model_trouble="" if generation is None else index_service.models.file_trouble(generation.model),
     )  # fmt: skip
     otherwise = None if damaged else index_service.chunk_changes.count(CHUNK_SCAN_SECONDS)
     queues = {**found["queues"], "sessions": summary_state["due"], "facts": fact_state["due"]}

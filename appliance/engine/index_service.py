@@ -21,7 +21,7 @@ from appliance.engine.search_access import SearchAccess
 from appliance.engine.segment_merge import SegmentMerge
 from appliance.engine.serving_generation import ServingGeneration
 from appliance.engine.token_filling import TokenFilling
-from appliance.errors import DiskFull, EmbeddingApiError, IndexUnavailable, OutOfMemory, with_sentence
+from appliance.errors import DiskFull, EmbeddingApiError, IndexUnavailable, ModelUnavailable, OutOfMemory, with_sentence
 from appliance.ingest import archiver, index_build, index_vacuum, indexer
 from appliance.ingest.archiver import ArchivingContext
 from appliance.ingest.index_build import BuiltPoints
@@ -148,8 +148,8 @@ class IndexService:
 
     def drain(self, progress: OnEmbedded = lambda done, pending: None, *, require_all: bool = False) -> int:
         """Embed and index all chunks that wait now, and return their number: not those that come while it works, or it
-        would not end while messages are added steadily. Queries go first, see ``AdmissionControl``. What an embedding
-        API can't embed now goes on waiting; with ``require_all`` that is an EmbeddingApiError."""
+        would not end while messages are added steadily. Queries go first, see ``AdmissionControl``. What the model
+        can't embed now goes on waiting; with ``require_all`` that is a ModelUnavailable."""
         return self._drain(lambda: True, progress, only_present=True, require_all=require_all)
 
     def _drain_embedded(self, progress: OnEmbedded) -> None:
@@ -159,7 +159,7 @@ class IndexService:
         if found is None or outbox.count_without_vectors(db, found.id, MAX_CATCH_UP_CHUNKS + 1) <= MAX_CATCH_UP_CHUNKS:
             self.drain(progress)
             return
-        with self._drain_turn():
+        with suppress(ModelUnavailable), self._drain_turn():
             if (stores := self.serving.open()) is not None:
                 context = self._background_context(stores, self._models.for_generation(stores.generation))
                 self._unoptimized_points += indexer.put_embedded(context)
@@ -231,7 +231,7 @@ class IndexService:
         self, should_continue: Callable[[], bool], progress: OnEmbedded, *, only_present: bool, require_all: bool
     ) -> int:
         try:
-            with nullcontext() if require_all else suppress(EmbeddingApiError):
+            with nullcontext() if require_all else suppress(ModelUnavailable):
                 return self._drain_rounds(should_continue, progress, only_present=only_present)
             return 0
         except (DiskFull, OutOfMemory, IndexUnavailable) as error:

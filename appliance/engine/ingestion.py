@@ -94,12 +94,12 @@ class Ingestion:
         """The context of an ingestion into this home.
 
         Raises:
-            ModelUnavailable: The embedding model can't be loaded.
+            ModelUnavailable: Nothing was ever stored, and the embedding model can't be loaded.
         """
-        self._index_service.serving.ensure()
+        self._index_service.serving.begun()
         return pipeline.IngestContext(
             database=self._database,
-            target=self._index_service.serving.chunking_target,
+            target=self._index_service.serving.storing_target,
             scope=scope,
             keep_owners=keep_owners,
             format=format,

@@ -23,6 +23,7 @@ from appliance.paths import Home
 from appliance.retrieval.resources import RerankerSettings
 from appliance.runtime.address_space import MEMORY_HINT, require_memory
 from appliance.runtime.heap import return_free_memory
+from appliance.runtime.installation import how_to_repair
 from appliance.runtime.metrics import Metrics
 from appliance.runtime.workers import ShouldContinue
 from appliance.settings import Settings
@@ -110,6 +111,13 @@ class ModelCache:
         for name, model in self._embedders.items():
             if name not in self._supplied_names and is_remote(model):
                 model.close()
+
+    def file_trouble(self, name: str) -> str:
+        """What is wrong with the files of a model, and what to do, found out without loading it; empty if nothing."""
+        if name in self._supplied_names or is_api_model(name):
+            return ""
+        fault = appliance_models.find_fault(appliance_models.pack_name(name), (self._home.models,))
+        return model_error(fault).with_hint if fault is not None else ""
 
     def for_generation(self, generation: Generation) -> Embedder:
         """The model that made a generation.
@@ -227,10 +235,13 @@ class ModelCache:
 
 def model_error(error: appliance_models.ModelError) -> ModelUnavailable:
     """The error of a model as one of this program."""
-    from appliance_models.errors import ApiError
+    from appliance_models.errors import ApiError, ModelCorrupt, ModelMissing
 
     if isinstance(error, ApiError):
         return EmbeddingApiError(str(error), hint=error.hint or "What waits is embedded as soon as it answers again.")
+    if isinstance(error, ModelMissing | ModelCorrupt):
+        again = "Import the model again: 'appliance models import DIR'."
+        return ModelUnavailable(str(error), hint=how_to_repair() if error.is_shipped else again)
     return ModelUnavailable(str(error), hint="'appliance models list' shows the models.")
 
 

@@ -117,7 +117,7 @@ class SearchAccess:
                 try:
                     model = self._models.for_generation(found)
                 except ModelUnavailable as error:
-                    unavailable_reason = str(error)
+                    unavailable_reason = error.with_hint
             try:
                 # A search does not wait for an API: the background embeds what waits, and words find it until then.
                 if model is not None and has_backlog and not is_remote(model):

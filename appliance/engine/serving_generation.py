@@ -14,8 +14,8 @@ from appliance.engine.index_location import IndexLocation
 from appliance.engine.leased_stores import LeasedStores
 from appliance.engine.model_cache import ModelCache, max_positions, token_identity, vector_identity
 from appliance.engine.passage_vectors import token_dimension
-from appliance.errors import IndexUnavailable, StoreError
-from appliance.ingest.chunk import Chunker, chunk_tokens
+from appliance.errors import IndexUnavailable, ModelUnavailable, StoreError
+from appliance.ingest.chunk import Chunker, WholeMessages, chunk_tokens
 from appliance.paths import Home
 from appliance.runtime.workers import ShouldContinue
 from appliance.settings import Settings
@@ -64,6 +64,14 @@ class ServingGeneration:
                     return self.begin(tx, self._models.name, model, "active")
             self._models.for_generation(found)
             return found
+
+    def begun(self) -> Generation:
+        """The serving generation, whether its model can be used or not; the first one needs its model.
+
+        Raises:
+            ModelUnavailable: There is none yet, and its model can't be loaded.
+        """
+        return self.current() or self.ensure()
 
     def begin(
         self, tx: sqlite3.Connection, name: str, model: Embedder, state: Literal["active", "building"]
@@ -188,10 +196,22 @@ class ServingGeneration:
     # --- what its model reads ----------------------------------------------------------------------------
 
     def chunking_target(self) -> tuple[int, Chunker]:
-        """The generation and its chunker; called within the transaction that stores messages."""
-        found = self.current() or self.ensure()
+        """The generation and its chunker.
+
+        Raises:
+            ModelUnavailable: Its model can't be used.
+        """
+        found = self.begun()
         self.note_chunking(found)
         return found.id, self.chunker(self._models.for_generation(found))
+
+    def storing_target(self) -> tuple[int, Chunker]:
+        """The same for messages, within the transaction that stores them. Where the model can't be used, each becomes
+        one chunk, which is split when it is embedded: a broken model is no reason to lose what was said."""
+        try:
+            return self.chunking_target()
+        except ModelUnavailable:
+            return self.begun().id, WholeMessages()
 
     def model_window(self) -> ModelWindow | None:
         """How much of a passage the model reads; None in a home that never stored anything."""

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from appliance.store.chunk_spans import whole
 from appliance.store.chunks import ChunkableMessage
 from appliance.store.passages import ChunkSpan, passage
 from appliance.store.scripts import is_mostly_unspaced
@@ -281,3 +282,13 @@ def _best_end(weights: Sequence[int], strengths: Sequence[int], low: int, last: 
         if strengths[end] > strengths[best]:
             best = end
     return best
+
+
+class WholeMessages(Chunker):
+    """Makes one chunk of each message, to be split later if it is too long."""
+
+    def __init__(self) -> None:
+        """There is no model to split for."""
+
+    def split(self, messages: Sequence[ChunkableMessage]) -> list[list[ChunkSpan]]:
+        return [*map(whole, messages)]

@@ -92,10 +92,12 @@ def _erase(
         for session in emptied_sessions:
             deletion.delete(tx, session)
         summaries.delete(tx, preview.summaries)
+        by_hand = statements.stated_by_hand(tx, preview.named_facts)
         extraction.remove_facts(tx, preview.named_facts)
         if preview.all_of is not None:
             statements.withdraw_all_decisions(tx, preview.all_of)
         noted, blocks = block_erasure.erase(tx, preview.blocks, preview.by)
+        noted += by_hand
         extraction.retract_facts(tx, stated_values)
         for scope, authors in silenced.items():
             names |= forget_unbacked(tx, scope, authors, own_name(scope))

@@ -10,7 +10,7 @@ import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
@@ -33,6 +33,7 @@ from appliance.store import (
     statements,
 )
 from appliance.store.author_selection import AuthorSelection, is_exact, missing_whole_name, resolve_authors
+from appliance.store.facts import fact_key
 from appliance.store.sql import JSON_KEYS_SQL, json_keys
 from appliance.types import LOCAL, ROLES, BlockEditor, BlockErasure, ErasurePreview, Filters, Scope
 from appliance.types.erasure import BLOCK_PREFIX
@@ -46,7 +47,7 @@ class Selection:
     """What is to be forgotten of a scope; the fields narrow each other.
 
     Attributes:
-        references: Ids of messages, sessions and blocks of core memory ("core:person").
+        references: Ids of messages, sessions, facts and blocks of core memory ("core:person").
         source: A format's name or a file's path.
         query: Words as they stand.
         title: Words of the titles of sessions.
@@ -73,10 +74,24 @@ class Selection:
     by: BlockEditor = "person"
 
     @property
-    def is_narrowed(self) -> bool:
-        """Whether anything but ``everything`` is named."""
-        named = (self.references, self.source, self.query, self.title, self.author, self.author_name)
-        return any(named) or self.since is not None or self.until is not None
+    def named(self) -> frozenset[str]:
+        """The names of the fields that select something, but for ``everything``."""
+        # By their values and not their types: what came from another process has lists for tuples.
+        is_named = {
+            "references": bool(self.references),
+            "source": bool(self.source),
+            "query": bool(self.query),
+            "title": bool(self.title),
+            "author": bool(self.author),
+            "author_name": bool(self.author_name),
+            "since": self.since is not None,
+            "until": self.until is not None,
+        }
+        return frozenset(name for name, named in is_named.items() if named)
+
+    def is_only(self, field_name: str) -> bool:
+        """Whether this field alone selects, and not the whole scope."""
+        return self.named == {field_name} and not self.everything
 
 
 def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> ErasurePreview:
@@ -84,21 +99,20 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
 
     Raises:
         UsageError: Nothing is named, the query has frequent words only, several people have the author's name, a block
-            is narrowed, or an assistant names one.
-        NotFound: The scope has no such message or session, or nothing from such a source.
+            or a fact is narrowed, or an assistant names a block.
+        NotFound: The scope has no such message, session or fact, or nothing from such a source.
     """
-    if not (selection.is_narrowed or selection.everything):
+    if not (selection.named or selection.everything):
         raise UsageError("Nothing is selected to forget.", hint="Name messages, sessions, a source or words.")
     parts = ["s.user_id = ?", "s.namespace = ?"]
     values: list[str | int] = [scope.user_id, scope.namespace]
     named_sessions: set[int] = set()
     found = FoundWords()
     blocks, references = block_erasure.named_blocks(db, scope, selection.references)
-    if blocks and replace(selection, references=(), with_echoes=False, echo_ids=()).is_narrowed:
-        raise UsageError(
-            f"{blocks[0].id} is a whole block of core memory, which nothing narrows.",
-            hint="Name it alone, or with messages and conversations.",
-        )
+    named_by_id, references = statements.named_facts(db, scope, references)
+    if (blocks or named_by_id) and selection.named != {"references"}:
+        what = f"{blocks[0].id} is a whole block of core memory" if blocks else f"f{min(named_by_id)} is a whole fact"
+        raise UsageError(f"{what}, which nothing narrows.", hint="Name it alone, or with messages and conversations.")
     if selection.by == "assistant":
         block_erasure.require_writable(blocks)
 
@@ -108,7 +122,8 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
 
     if selection.references:
         named_messages, named_sessions = _resolve_references(db, scope, references)
-        narrow(named_messages)
+        # A message that states a fact would state it again.
+        narrow({*named_messages, *statements.messages_of_facts(db, named_by_id)})
     if selection.title:
         titled = sessions_by_title(db, scope, selection.title)
         named_sessions = titled & named_sessions if selection.references else titled
@@ -135,9 +150,8 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
             values.append(bound)
     rows = _message_rows(db, " AND ".join(parts), values)
     # An address book has no messages: it goes when it is named alone.
-    named = replace(selection, with_echoes=False, echo_ids=(), by="person")
-    only_source = named == Selection(source=selection.source)
-    contacts = profiles.contacts_of_source(db, scope, selection.source) if only_source and selection.source else []
+    only_source = selection.is_only("source")
+    contacts = profiles.contacts_of_source(db, scope, selection.source) if only_source else []
     if selection.source and not rows and not contacts:
         raise NotFound(
             f"No message came from {selection.source!r}.",
@@ -145,7 +159,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         )
     written_as = Counter(row.author for row in rows) if selection.author or selection.author_name else Counter[str]()
     missing = [*meant.missing, *([selection.author_name] if selection.author_name else [])]
-    everything = not selection.is_narrowed
+    everything = not selection.named
     echoes = Echoes() if everything else find_echoes(db, scope, [row.key for row in rows])
     erased_echoes = Echoes()
     if selection.with_echoes:
@@ -156,7 +170,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     rows += _message_rows(db, f"m.id IN {JSON_KEYS_SQL}", [json_keys(pages)]) if pages else []
     keys = [row.key for row in rows]
     touched_sessions = {row.session for row in rows}
-    only_words = named == Selection(query=selection.query)
+    only_words = selection.is_only("query")
     found_alone: dict[str, int] = {}
     if only_words:  # what has the words and no message
         found_alone = _found_alone(db, found, touched_sessions)
@@ -172,7 +186,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     elif selection.references or selection.title:
         # A session goes with its last message. One that an application leads stays for it, unless it was named.
         emptied_sessions &= named_sessions | _imported(db, emptied_sessions)
-    named_facts = {*erased_echoes.facts, *(found.facts if only_words else ())}
+    named_facts = {*named_by_id, *erased_echoes.facts, *(found.facts if only_words else ())}
     facts = statements.facts_resting_on(db, keys) | named_facts
     return ErasurePreview(
         messages=tuple(sorted(keys)),
@@ -250,7 +264,12 @@ def _resolve_references(db: sqlite3.Connection, scope: Scope, references: Sequen
                     f"The core memory has no block {reference.removeprefix(BLOCK_PREFIX)!r}.",
                     hint="'appliance core' lists the blocks.",
                 ) from None
-            keys.append(messages.find(db, reference, scope).id)
+            try:
+                keys.append(messages.find(db, reference, scope).id)
+            except NotFound:
+                if fact_key(reference) is None:
+                    raise
+                raise NotFound(f"There is no fact {reference!r}.", hint="'appliance facts' lists the facts.") from None
             continue
         if info.namespace != scope.namespace:
             raise NotFound(f"User {scope.user_id!r} has no session {reference!r}.")

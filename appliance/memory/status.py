@@ -61,13 +61,14 @@ def status(
     unfinished_imports: Sequence[UnfinishedImport] = (),
     *,
     embeds_unasked: bool = False,
+    model_trouble: str = "",
 ) -> dict[str, Any]:
     """Return the counts, the model, the disk use in bytes, all ``troubles`` that a person should know of, first which
     messages are ``damaged``, and the health: "ok", or the first of them. The apparent size counts the holes of files,
     which take no room on the disk but in a copy without holes; the index has them while it is open. ``index`` says
     where that is, ``api_trouble`` why an embedding API failed, ``is_building`` that a generation is being built now,
     ``unfinished_imports`` which imports were broken off, and ``embeds_unasked`` that chunks which wait are being
-    embedded: they are counted, and no trouble.
+    embedded: they are counted, and no trouble. ``model_trouble`` is why the model can't be used.
 
     ``recall`` says how many memories were recalled, and what they were worth; see ``feedback.overview``.
     ``latency`` (milliseconds) and ``memory`` (bytes) are what this process has measured of itself."""
@@ -85,7 +86,7 @@ def status(
         *([index.trouble] if index and index.trouble else []),
         *_troubles(
             home, db, generation, configured_model, pending, indexing_error, api_trouble, is_building,
-            is_index_away=bool(index and index.trouble), embeds_unasked=embeds_unasked,
+            is_index_away=bool(index and index.trouble), embeds_unasked=embeds_unasked, model_trouble=model_trouble,
         ),
     ]  # fmt: skip
     if unread := sum(there for _, there in problems):  # of one that is gone, nothing can be read any more
@@ -224,6 +225,7 @@ def _troubles(
     *,
     is_index_away: bool,
     embeds_unasked: bool,
+    model_trouble: str,
 ) -> Iterator[str]:
     """What else a person should know, the most urgent first. An index that is away is named by its own trouble."""
     is_waiting = isinstance(indexing_error, EmbeddingApiError) or (
@@ -232,7 +234,10 @@ def _troubles(
     if (free := free_bytes(home.root)) < MIN_FREE_BYTES:
         yield f"the disk of {home.root} is full: {megabytes(free)} are free; make room there"
     is_stopped = indexing_error is not None and not is_waiting
-    if is_stopped:
+    if model_trouble:
+        waits = f", and {pending:,} wait for their vectors" if pending else ""
+        yield f"messages are stored and found by words only{waits}: {model_trouble}"
+    elif is_stopped:
         yield f"embedding stopped: {indexing_error}"
     if trouble_of_erasures := unfinished(db, home.erasing):
         yield trouble_of_erasures
@@ -248,7 +253,7 @@ def _troubles(
             f"the change to the model {building.model} is not finished: 'appliance reindex --model {building.model}'"
             " continues, 'appliance reindex --drop-old' gives it up"
         )
-    if pending and not is_stopped:
+    if pending and not is_stopped and not model_trouble:
         waiting = "1 chunk waits for its vector" if pending == 1 else f"{pending:,} chunks wait for their vectors"
         if is_index_away:
             yield f"{waiting} until the index can be used"

@@ -10,15 +10,17 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
 from appliance import paths
 from appliance.memory.erased_texts import ErasedTexts
 from appliance.paths import Home
-from appliance.store import lexical
+from appliance.store import lexical, messages
 from appliance.store.file_search import TextFinder, data_bytes, find_in_file
 from appliance.store.room import file_errors
+from appliance.store.variants import normalize_text
 from appliance.store.watched_files import NAMED_SQL
 from appliance.types import ErasureReport
 
@@ -42,6 +44,9 @@ MAX_SCAN_BYTES = 2_000_000_000
 
 MAX_WORDS = 20_000
 """Words that the full text is asked for, which takes up to 5 seconds."""
+
+MAX_NAMED_MESSAGES = 10
+"""Messages that are named as saying what was erased."""
 
 _WORD = re.compile(r"\w{3,}")
 
@@ -72,6 +77,7 @@ def _find_traces(db: sqlite3.Connection, home: Home, erased: ErasedTexts) -> Era
             found[path] |= in_file
     inbox = {path for path in sizes if home.inbox in path.parents}
     still = _still_said(db, {piece for path in found.keys() - inbox for piece in found[path]})
+    repeated = _repeated(len(erased.texts), sought, pieces, still)
     words = _words([*erased.names, *erased.texts])
     traces = {str(path) for path in found.keys() - inbox if found[path] - still}
     if lexical.finds_missing_rows(db, words):
@@ -88,15 +94,34 @@ def _find_traces(db: sqlite3.Connection, home: Home, erased: ErasedTexts) -> Era
         pieces=len(sought),
         words=len(words),
         frames=sum(frames.values()),
-        repeated=_repeated(len(erased.texts), sought, pieces, still),
+        repeated=len(repeated),
+        repeated_by=_messages_that_say(db, repeated),
     )
 
 
-def _repeated(texts: int, sought: Sequence[str], pieces: Mapping[str, Sequence[int]], still: Collection[str]) -> int:
-    """How many of the texts something that stays says from end to end."""
+def _repeated(
+    texts: int, sought: Sequence[str], pieces: Mapping[str, Sequence[int]], still: Collection[str]
+) -> dict[int, set[str]]:
+    """The texts that something which stays says from end to end: their numbers, each with its pieces."""
     partly = {number for piece in sought if piece not in still for number in pieces[piece]}
-    wholly = {number for piece in sought if piece in still for number in pieces[piece]} - partly
-    return sum(number < texts for number in wholly)
+    wholly: dict[int, set[str]] = {}
+    for piece in sought:
+        for number in pieces[piece] if piece in still else ():
+            if number < texts and number not in partly:
+                wholly.setdefault(number, set()).add(piece)
+    return wholly
+
+
+def _messages_that_say(db: sqlite3.Connection, texts: Mapping[int, set[str]]) -> tuple[str, ...]:
+    """The ids of the first messages that have all pieces of one of the texts."""
+    said: dict[int, set[str]] = {}
+    for batch in _passes(sorted(set().union(*texts.values()))):
+        finder = TextFinder(batch)
+        for key, text in db.execute("SELECT id, text FROM message"):
+            if found := set(finder.find(text.encode("utf-8", "surrogatepass"))):
+                said.setdefault(key, set()).update(found)
+    those = (key for key in sorted(said) if any(pieces <= said[key] for pieces in texts.values()))
+    return tuple(messages.message_id(key) for key in islice(those, MAX_NAMED_MESSAGES))
 
 
 def _passes(pieces: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -158,10 +183,21 @@ def still_said(db: sqlite3.Connection) -> Iterator[str]:
 
 
 def _still_said(db: sqlite3.Connection, pieces: set[str]) -> set[str]:
-    """Those of the pieces that something which stays says."""
+    """Those of the pieces that something which stays says, as it is written or in a form that is derived from it."""
+    said = _said(pieces, lambda: still_said(db))
+    # Names of people, words of the full text and more are stored without case and accents: "andre_" of "Andre_Gon".
+    return said | _said(pieces - said, lambda: chain.from_iterable(map(_folded, still_said(db))))
+
+
+def _folded(text: str) -> set[str]:
+    return {normalize_text(text), lexical.fold(text), lexical.fold_marks(text)}
+
+
+def _said(pieces: set[str], texts: Callable[[], Iterable[str]]) -> set[str]:
+    """Those of the pieces that occur in any of the texts, which are read once for each pass."""
     said: set[str] = set()
     for batch in _passes(sorted(pieces)):
         finder = TextFinder(batch)
-        for text in still_said(db):
+        for text in texts():
             said.update(finder.find(text.encode("utf-8", "surrogatepass")))
     return said

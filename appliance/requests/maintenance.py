@@ -404,7 +404,8 @@ class PreviewErasureRequest(Request[ErasurePreview]):
     """Show what ``forget`` would erase of a user's memory. Nothing is changed. The arguments narrow each other.
 
     Args:
-        references: Ids of messages and sessions, and of blocks of core memory ("core:person"), which go as a whole.
+        references: Ids of messages and sessions, of facts, which go with the messages that state them, and of blocks
+            of core memory ("core:person"), which go as a whole.
         source: A format, or the path of an imported file.
         query: Words as they stand, in messages and their earlier versions, authors, titles, metadata, names of files,
             facts and core memory; the preview says in which (``found_in``).

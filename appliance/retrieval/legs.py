@@ -49,6 +49,9 @@ MAX_COUNTED_PENDING = 1_000
 MAX_TITLE_SESSIONS = 3
 """How many sessions a query may name by title."""
 
+WORDS_ONLY = "searched by words only"
+"""How the note begins that the query could not be compared by meaning."""
+
 LEXICAL_LEGS = {"own", "window"}
 SEARCH_LEGS = {"dense", *LEXICAL_LEGS}
 """The legs that find messages by themselves. Times and titles only narrow them, and quotation marks only rank."""
@@ -112,7 +115,7 @@ def _embed(resources: SearchResources, search_query: SearchQuery, notes: list[st
             return resources.embed(search_query.text)
         except (ModelUnavailable, OutOfMemory) as error:
             reason = str(error)
-    notes.append(f"the dense leg did not run: {reason}")
+    notes.append(f"{WORDS_ONLY}: {reason}")
     return None
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from appliance.secrets import generic, personal
+from appliance.secrets import generic, openers, personal
 from appliance.secrets.personal import SecretSpan
 
 MIN_WORD_SECRET = 30
@@ -24,7 +24,11 @@ MIN_WORD_SECRET = 30
 
 Find = Callable[[str], Iterable[SecretSpan]]
 
-_NEXT_TO_KEYWORD = {"twilio-api-key": re.compile("[0-9a-f]{32}"), "find_keys": generic.AFTER_KEY_NAME}
+_NEXT_TO_KEYWORD = {
+    "twilio-api-key": re.compile("[0-9a-f]{32}"),
+    "find_keys": generic.AFTER_KEY_NAME,
+    "find_opening_codes": openers.AFTER_CODE,
+}
 """What comes after a keyword, in small letters, where a rule finds anything at it; for those rules whose keywords are
 words that many messages have, or parts of such words ("task")."""
 
@@ -92,7 +96,7 @@ class _Detector:
             find = partial(rule.find, is_allowed=is_allowed)
             for keyword in rule.keywords:
                 by_keyword.setdefault(keyword, []).append((find, _NEXT_TO_KEYWORD.get(rule.kind)))
-        for find_generic, keywords in (*generic.RULES, *personal.RULES):
+        for find_generic, keywords in (*generic.RULES, *personal.RULES, *openers.RULES):
             for keyword in keywords:
                 next_to = _NEXT_TO_KEYWORD.get(find_generic.__name__)
                 by_keyword.setdefault(keyword, []).append((find_generic, next_to))

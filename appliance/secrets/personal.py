@@ -32,11 +32,12 @@ _PIN = re.compile(
 )
 
 _CODE_NAME = (
-    r"(?:(?:zugangs|zutritts|zugriffs|tür|haustür|alarm|tresor|safe|sicherheits|bestätigungs|verifizierungs"
-    r"|freischalt|entsperr)[ -]?codes?"
-    r"|(?:access|entry|door|gate|alarm|safe|lock|unlock|security|verification|login|log-in|confirmation|recovery)"
-    r"[ -]codes?|c[oó]digo de (?:acceso|seguridad|verificación|la puerta|la alarma)"
-    r"|code (?:d['’]accès|de sécurité)|puk|tan)"
+    r"(?:(?:zugangs|zutritts|zugriffs|eingangs|tür|haustür|kellertür|tor|garagen|garagentor|hoftor|alarm|tresor|safe"
+    r"|schloss|spind|schließfach|zahlen|sicherheits|bestätigungs|verifizierungs|freischalt|entsperr)[ -]?codes?"
+    r"|(?:access|entry|entrance|door|gate|garage|alarm|safe|lock|lock ?box|locker|keypad|unlock|security|verification"
+    r"|login|log-in|confirmation|recovery)[ -]codes?"
+    r"|c[oó]digo (?:de (?:acceso|entrada|seguridad|verificación|la puerta|la alarma)|del (?:portal|garaje|candado))"
+    r"|code (?:d['’](?:accès|entrée)|de sécurité|(?:de la )?porte|(?:du )?portail)|digicodes?|puk|tan)"
 )
 _CODE_VALUE = r"(\d{3}[ -]\d{3}|(?=[A-Za-z-]{0,6}\d)[A-Za-z0-9]{1,12}(?:-[A-Za-z0-9]{1,12}){0,3})(?![\w.,:/-]*\w)"
 _ACCESS_CODE = re.compile(
@@ -131,7 +132,11 @@ RULES: tuple[tuple[Callable[[str], Iterator[SecretSpan]], tuple[str, ...]], ...]
         find_access_codes,
         (
             "ngscode", "ngs-code", "ngs code", "ittscode", "ffscode", "türcode", "tür-code", "alarmcode", "alarm-code",
-            "tresorcode", "safecode", "sicherheitscode", "sicherheits-code", "schaltcode", "entsperrcode",
+            "tresorcode", "safecode", "torcode", "tor-code", "garagencode", "garagen-code", "schlosscode", "spindcode",
+            "fachcode", "zahlencode", "zahlen-code", "entrance code", "garage code", "lockbox code", "lock box code",
+            "locker code", "keypad code", "go de entrada", "go del ", "code d'ent", "code d’ent", "code de la porte",
+            "code porte", "code du portail", "code portail", "digicode",
+            "sicherheitscode", "sicherheits-code", "schaltcode", "entsperrcode",
             "access code", "access-code", "entry code", "entry-code", "door code", "door-code", "gate code",
             "gate-code", "alarm code", "safe code", "lock code", "security code", "verification code", "login code",
             "log-in code",

@@ -38,8 +38,9 @@ from appliance.server.connections import (
     raise_descriptor_limit,
 )
 from appliance.server.http.app import create_app
-from appliance.server.sockets import ListeningSockets, is_loopback, listen, pass_sockets_on_exec
+from appliance.server.sockets import ListeningSockets, check_free, is_loopback, listen, pass_sockets_on_exec
 from appliance.server.systemd import notify, notify_reloading, watchdog_interval
+from appliance.settings import ServerSettings
 from appliance.store.lock import describe_owner, read_owner
 from appliance.transports.daemon import DaemonAddress, DaemonTransport
 from appliance.transports.shared import (
@@ -101,18 +102,16 @@ def serve(
     restarts = False
     share_one_heap()
     with ExitStack() as stack:
+        if not (found := paths.find_home(home)).database.exists():
+            # No memory is begun in vain.
+            check_free(*_address(config.load(found).server, host, port, beyond_loopback))
         engine = _take_over(home, wait, on_wait)
         memory = stack.enter_context(Appliance.of(engine))
         engine.load()
         requests.load()
         settings = memory.settings.server
         engine.readers.allow(usual_readers() if settings.readers is None else settings.readers)
-        host, port = host or settings.host, settings.port if port is None else port
-        if not is_loopback(host) and not beyond_loopback:
-            raise UsageError(
-                f"Other machines can reach {host}.",
-                hint="Allow it with --beyond-loopback; the traffic is not encrypted.",
-            )
+        host, port = _address(settings, host, port, beyond_loopback)
         stack.enter_context(logs.daemon_log(memory.home.logs))
         sockets = stack.enter_context(listen(memory.home, host, port))
         settings = msgspec.structs.replace(settings, host=host, port=sockets.port)
@@ -130,6 +129,20 @@ def serve(
         _log.info("stopping" if not restarts else "restarting")
     if restarts:
         os.execv(sys.executable, sys.orig_argv)
+
+
+def _address(settings: ServerSettings, host: str | None, port: int | None, beyond_loopback: bool) -> tuple[str, int]:
+    """Where to listen: as given, else by the settings.
+
+    Raises:
+        UsageError: Other machines can reach it without ``beyond_loopback``.
+    """
+    host = host or settings.host
+    if not is_loopback(host) and not beyond_loopback:
+        raise UsageError(
+            f"Other machines can reach {host}.", hint="Allow it with --beyond-loopback; the traffic is not encrypted."
+        )
+    return host, settings.port if port is None else port
 
 
 def _take_over(home: str | os.PathLike[str] | None, wait: bool, on_wait: Callable[[str], None]) -> Engine:

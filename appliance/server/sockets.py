@@ -78,6 +78,16 @@ def _passed_by_manager() -> socket.socket | None:
     return passed
 
 
+def check_free(host: str, port: int) -> None:
+    """Check that this process can listen on an address, unless a service manager listens there for it.
+
+    Raises:
+        UsageError: It can't.
+    """
+    if os.environ.get("LISTEN_PID") != str(os.getpid()) and INHERITED_SOCKETS_VARIABLE not in os.environ:
+        _open_tcp(host, port).close()
+
+
 def pass_sockets_on_exec(sockets: ListeningSockets) -> None:
     """Let the program that this process executes next inherit the sockets. Call it just before."""
     duplicates = [sockets.tcp.dup(), sockets.unix.dup()]

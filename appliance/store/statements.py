@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from appliance.store.facts import fact_key
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, has_row, json_keys, pages, placeholders
 from appliance.types import FactKind, Scope
 
@@ -379,6 +380,30 @@ def facts_resting_on(db: sqlite3.Connection, messages: Iterable[int]) -> set[int
         (json_keys(messages),),
     )
     return {key for (key,) in rows}
+
+
+def named_facts(db: sqlite3.Connection, scope: Scope, references: Iterable[str]) -> tuple[set[int], list[str]]:
+    """Return the facts of a scope that are named by their ids ("f7"), and the other references. What has no such fact
+    may be an external id."""
+    facts, others = set[int](), []
+    for reference in references:
+        query = "SELECT 1 FROM fact WHERE id = ? AND user_id = ? AND namespace = ?"
+        key = fact_key(reference)
+        if key and has_row(db, query, (key, scope.user_id, scope.namespace)):
+            facts.add(key)
+        else:
+            others.append(reference)
+    return facts, others
+
+
+def stated_by_hand(db: sqlite3.Connection, facts: Iterable[int]) -> list[str]:
+    """Return the values of those of facts that the person has added or decided about."""
+    query = (
+        "SELECT DISTINCT d.value FROM fact f JOIN fact_decision d ON d.user_id = f.user_id"
+        " AND d.namespace = f.namespace AND d.slot = f.slot AND d.value = f.value"
+        f" WHERE f.id IN {JSON_KEYS_SQL}"
+    )
+    return [value for (value,) in db.execute(query, (json_keys(facts),))]
 
 
 def messages_of_facts(db: sqlite3.Connection, facts: Iterable[int]) -> set[int]:

@@ -93,7 +93,8 @@ class ErasureReport:
     It read ``files`` files with ``bytes`` bytes on the disk, and ``frames`` compressed parts of them. Of the
     ``erased_texts`` it sought ``texts``, and ``names`` of files, conversations and people, in ``pieces`` pieces; the
     others are too short to be told apart. It asked the full text for ``words`` of their words. ``repeated`` texts
-    stay, because another message says the same, such as another user's: that is no trace.
+    stay, because another message says the same, such as another user's: that is no trace. ``repeated_by`` are the ids
+    of the first of these messages.
     """
 
     files: int = 0
@@ -112,6 +113,7 @@ class ErasureReport:
     dropped_collections: int = 0
     awaits_server: bool = False
     repeated: int = 0
+    repeated_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -373,7 +373,8 @@ export type ErasurePreviewAnswer = {
  * It read ``files`` files with ``bytes`` bytes on the disk, and ``frames`` compressed parts of them. Of the
  * ``erased_texts`` it sought ``texts``, and ``names`` of files, conversations and people, in ``pieces`` pieces; the
  * others are too short to be told apart. It asked the full text for ``words`` of their words. ``repeated`` texts
- * stay, because another message says the same, such as another user's: that is no trace.
+ * stay, because another message says the same, such as another user's: that is no trace. ``repeated_by`` are the ids
+ * of the first of these messages.
  */
 export type ErasureReport = {
   awaits_server?: boolean;
@@ -387,6 +388,7 @@ export type ErasureReport = {
   pieces?: number;
   points?: number;
   repeated?: number;
+  repeated_by?: Array<string>;
   searched?: boolean;
   texts?: number;
   traces?: Array<string>;
@@ -961,6 +963,13 @@ export type Quote = {
   message_id: string;
   start: number;
   text: string;
+};
+
+/**
+ * Searches are answered: by words and meaning, or by words only, because the model can't be used.
+ */
+export type ReadinessAnswer = {
+  status?: "ok" | "words only";
 };
 
 /**
@@ -2158,11 +2167,11 @@ export class Appliance extends Client {
      */
     live(options?: RequestOptions): Promise<LivenessAnswer>;
     /**
-     * Searches are answered. Needs no token and reveals nothing of the memory.
+     * Searches are answered, and messages stored. Needs no token and reveals nothing of the memory.
      *
      * `GET /health/ready`
      */
-    ready(options?: RequestOptions): Promise<LivenessAnswer>;
+    ready(options?: RequestOptions): Promise<ReadinessAnswer>;
   };
   readonly messages: {
     /**

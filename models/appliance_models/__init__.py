@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from appliance_models.encodings import TokenCounter, encoding_for
     from appliance_models.errors import ModelCorrupt, ModelError, ModelMissing, TextTooLong, UnknownModel
     from appliance_models.fake import HashEmbedder
-    from appliance_models.files import PackFileReport, verify_pack
+    from appliance_models.files import PackFileReport, find_fault, verify_pack
     from appliance_models.importer import ImportOptions, ImportReport, import_pack
     from appliance_models.lexicon import Lexicon, load_lexicon
     from appliance_models.manifest import Manifest, read_manifest
@@ -47,7 +47,7 @@ _NAMES_BY_MODULE = {
     "encodings": ("TokenCounter", "encoding_for"),
     "errors": ("ModelCorrupt", "ModelError", "ModelMissing", "TextTooLong", "UnknownModel"),
     "fake": ("HashEmbedder",),
-    "files": ("PackFileReport", "verify_pack"),
+    "files": ("PackFileReport", "find_fault", "verify_pack"),
     "importer": ("ImportOptions", "ImportReport", "import_pack"),
     "lexicon": ("Lexicon", "load_lexicon"),
     "manifest": ("Manifest", "read_manifest"),
@@ -73,7 +73,7 @@ __all__ = [
     "DEFAULT_MODEL", "CrossEncoder", "EmbeddedQuery", "Embedder", "HashEmbedder", "ImportOptions", "ImportReport",
     "Lexicon", "Manifest", "ModelCorrupt", "ModelError", "ModelInfo", "ModelMissing", "OnnxEmbedder", "PackFileReport",
     "ShortenedEmbedder", "SpannedText", "TextTooLong", "TokenCounter", "TokenEmbedder", "UnknownModel",
-    "encoding_for", "import_pack", "list_models", "load", "load_lexicon", "load_reranker", "pack_name",
+    "encoding_for", "find_fault", "import_pack", "list_models", "load", "load_lexicon", "load_reranker", "pack_name",
     "read_manifest", "split_late", "split_name", "verify_pack",
 ]  # fmt: skip
 

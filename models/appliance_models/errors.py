@@ -15,7 +15,11 @@ from __future__ import annotations
 
 
 class ModelError(Exception):
-    """Base of the errors of this layer."""
+    """Base of the errors of this layer. ``is_shipped``: it is a file that came with the program."""
+
+    def __init__(self, message: str, *, is_shipped: bool = False) -> None:
+        super().__init__(message)
+        self.is_shipped = is_shipped
 
 
 class ModelMissing(ModelError):

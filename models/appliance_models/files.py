@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from appliance_models.errors import ModelCorrupt, ModelMissing, UnknownModel
+from appliance_models.errors import ModelCorrupt, ModelError, ModelMissing, UnknownModel
 from appliance_models.manifest import MANIFEST_FILE, Manifest, read_manifest, sha256_of
 
 SHIPPED_PACKS = Path(__file__).parent / "packs"
@@ -62,17 +62,31 @@ def verify_pack(folder: Path) -> list[PackFileReport]:
     return [_compare(folder, name, manifest, full=True) for name in manifest.files]
 
 
-def check_pack(folder: Path, manifest: Manifest) -> None:
-    """Check a pack before it is loaded: presence and size of all files, hashes of the smaller ones.
+def check_pack(folder: Path, manifest: Manifest, *, hash_up_to: int = MAX_HASHED_AT_LOAD_BYTES) -> None:
+    """Check a pack before it is loaded: presence and size of all files, hashes of those of up to so many bytes.
 
     Raises ModelMissing or ModelCorrupt for the first wrong file.
     """
     for name, file in manifest.files.items():
-        report = _compare(folder, name, manifest, full=file.bytes <= MAX_HASHED_AT_LOAD_BYTES)
+        report = _compare(folder, name, manifest, full=file.bytes <= hash_up_to)
         if report.status != "ok":
-            advice = "Reinstall the package if it is a shipped pack, else import the model again."
             kind = ModelMissing if report.status == "missing" else ModelCorrupt
-            raise kind(f"Model {manifest.name}: {report.detail}. {advice}")
+            raise kind(
+                f"The model {manifest.name} can't be used: {report.detail}.", is_shipped=folder.parent == SHIPPED_PACKS
+            )
+
+
+def find_fault(name: str, extra_folders: Sequence[Path] = ()) -> ModelError | None:
+    """What is wrong with the files of a pack as far as their names and sizes tell, without reading them; None for a
+    model that has no pack."""
+    try:
+        folder, manifest = find_pack(name, extra_folders)
+        check_pack(folder, manifest, hash_up_to=-1)
+    except UnknownModel:
+        return None
+    except ModelError as error:
+        return error
+    return None
 
 
 def _compare(folder: Path, name: str, manifest: Manifest, *, full: bool) -> PackFileReport:
@@ -81,7 +95,7 @@ def _compare(folder: Path, name: str, manifest: Manifest, *, full: bool) -> Pack
         return PackFileReport(name, path, "missing", f"{name} is missing, looked for at {path}")
     detail = ""
     if (size := path.stat().st_size) != expected.bytes:
-        detail = f"{path} has {size} bytes, its manifest says {expected.bytes}"
-    elif full and (digest := sha256_of(path)) != expected.sha256:
-        detail = f"{path} has SHA-256 {digest}, its manifest says {expected.sha256}"
+        detail = f"{path} is damaged: it has {size:,} bytes instead of {expected.bytes:,}"
+    elif full and sha256_of(path) != expected.sha256:
+        detail = f"{path} is damaged: its content is not that of the model"
     return PackFileReport(name, path, "changed" if detail else "ok", detail)

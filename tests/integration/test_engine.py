@@ -272,15 +272,17 @@ def test_a_damaged_index_is_made_again(home: Path, tmp_path: Path) -> None:
         assert not memory.verify().problems
 
 
-def test_another_model_than_the_one_that_made_the_vectors_is_refused(home: Path, tmp_path: Path) -> None:
+def test_another_model_than_the_one_that_made_the_vectors_compares_nothing(home: Path, tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", TRIP)
     with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
         memory.ingest(path)
     with Appliance.open(home, worker=False, embedder=HashEmbedder(dimension=48)) as memory:
         hits = memory.search("cat sitter keys")
-        assert hits[0].external_id == "s-4" and "dense leg did not run" in hits.notes[0]
+        assert hits[0].external_id == "s-4" and "searched by words only" in hits.notes[0]
+        path.write_text(path.read_text().replace("keys", "trunk"))  # stored, and waits for a model
+        assert "not the one" in memory.ingest(path).pending_reason
         with pytest.raises(ModelUnavailable, match="not the one"):
-            memory.ingest(path)
+            memory.embed_pending()
         memory.reindex(vectors=True)
         assert not memory.search("cat sitter keys").notes
         assert not memory.verify().problems

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from appliance import Appliance
-from appliance.errors import UsageError
+from appliance.errors import NotFound, UsageError
+from appliance.requests import PreviewErasureRequest
 from appliance.types import ErasurePreview
+from tests.engines import engine_of
 from tests.homes import holding
 
 pytestmark = pytest.mark.usefixtures("every_field_index")
@@ -59,10 +61,30 @@ def test_words_are_looked_for_wherever_somebody_wrote_them(chats: Appliance, hom
     places = {"text", "earlier versions", "authors", "titles", "metadata", "file names"}
     assert preview.found_in == dict.fromkeys(places, 1) | {"facts": 0, "core memory": 0}
     assert preview.found_alone == {"facts": 1}
+    # A request that comes from another process has lists for tuples.
+    attached = PreviewErasureRequest([], query=NAME, echo_ids=[], by="assistant")
+    assert engine_of(chats).erasure.preview(attached).found_alone == {"facts": 1}
     receipt = chats.erasure.forget(preview)
     assert receipt.proof.traces == () and not chats.facts.list()
     assert not holding(home, NAME.encode(), NAME.lower().encode("utf-16-le"))
     assert not chats.verify().problems
+
+
+def test_a_fact_named_by_its_id_goes_with_what_states_it(memory: Appliance, home: Path) -> None:
+    said = memory.sessions.create().add("user", "I live in Zanzibargue")
+    (added,) = memory.facts.add(f"My dentist is called {NAME} Brunhilde")
+    memory.run_pending_jobs()
+    (stated,) = (fact for fact in memory.facts.list() if fact.id != added.id)
+    with pytest.raises(UsageError, match=f"{added.id} is a whole fact"):
+        memory.erasure.preview(added.id, query=NAME)
+    alone = memory.erasure.preview(added.id)
+    assert (alone.messages, alone.facts) == ((), 1)
+    assert memory.erasure.forget(alone).proof.texts == 1
+    assert memory.facts.list() == [stated] and not holding(home, NAME.encode())
+    preview = memory.erasure.preview(stated.id)
+    assert ([f"m{key}" for key in preview.messages], preview.facts) == ([said.id], 1)
+    with pytest.raises(NotFound, match="There is no fact"):
+        memory.erasure.preview(added.id)
 
 
 def test_a_title_that_somebody_gave_leads_to_the_conversation(memory: Appliance) -> None:

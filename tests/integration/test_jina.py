@@ -105,7 +105,7 @@ def test_without_a_network_everything_is_stored_and_found_by_words(home: Path, t
         hits = memory.search("otter of lake")
         assert any("lake" in hit.text for hit in hits)
         assert [note for note in hits.notes if "Jina API" in note] == [
-            "the dense leg did not run: The Jina API is overloaded or down (HTTP 503)."
+            "searched by words only: The Jina API is overloaded or down (HTTP 503)."
         ]
         assert memory.status()["health"].startswith("6 chunks wait for their vectors: The Jina API is overloaded")
         with pytest.raises(EmbeddingApiError):
@@ -169,7 +169,7 @@ def test_without_a_key_words_go_on(home: Path, tmp_path: Path, api: Served, monk
     with opened(home) as memory:
         report = memory.ingest(chat(tmp_path))
         assert report.pending == 6 and report.pending_reason == "There is no key for the Jina API."
-        assert memory.search("otter").notes[0] == "the dense leg did not run: There is no key for the Jina API."
+        assert memory.search("otter").notes[0] == "searched by words only: There is no key for the Jina API."
         with pytest.raises(EmbeddingApiError, match="no key") as refused:
             memory.embed_pending()
         assert "JINA_API_KEY" in str(refused.value.hint)

@@ -273,11 +273,14 @@ def test_a_phrase_that_stays_is_no_trace_where_a_summary_quotes_it(memory: Appli
 
 
 def test_a_text_that_another_user_has_too_is_no_trace_but_is_told(memory: Appliance) -> None:
-    said = memory.sessions.create(user_id="ana").add("user", f"{SECRET}, said by Ana")
+    said = memory.sessions.create(user_id="ana").add("user", f"{SECRET}, said by Ana", author="andre_")
     both = memory.sessions.create(user_id="ana").add("user", SECRET)
-    memory.sessions.create(user_id="kim").add("user", SECRET)
+    # The name is in that of somebody else, as people's names are stored: without case.
+    kept = memory.sessions.create(user_id="kim").add("user", SECRET, author="Andre_Gondim")
+    memory.people.list(user_id="kim")
     receipt = memory.erasure.forget(memory.erasure.preview(said.id, both.id, user_id="ana"))
     assert receipt.proof.traces == () and (receipt.proof.erased_texts, receipt.proof.repeated) == (2, 1)
+    assert receipt.proof.repeated_by == (kept.id,) and kept.id in receipt_text(receipt)
     assert "none found; 1 of the texts stays where another message says the same" in receipt_text(receipt)
     (last,) = memory.search(SECRET, user_id="kim")
     assert memory.erasure.forget(memory.erasure.preview(last.message_id, user_id="kim")).proof.repeated == 0

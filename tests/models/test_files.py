@@ -31,9 +31,7 @@ def test_the_shipped_pack_is_whole() -> None:
 
 def test_a_missing_file_is_named_with_its_place(pack: Path) -> None:
     (pack / "tokenizer.json").unlink()
-    with pytest.raises(
-        ModelMissing, match=r"tokenizer\.json is missing, looked for at .*import the model again"
-    ) as caught:
+    with pytest.raises(ModelMissing, match=r"tokenizer\.json is missing, looked for at ") as caught:
         OnnxEmbedder(pack)
     assert str(pack) in str(caught.value)
     assert {report.name: report.status for report in verify_pack(pack)}["tokenizer.json"] == "missing"
@@ -42,7 +40,7 @@ def test_a_missing_file_is_named_with_its_place(pack: Path) -> None:
 def test_a_file_of_another_size_is_named(pack: Path) -> None:
     with (pack / "model.onnx").open("ab") as file:
         file.write(b"!")
-    with pytest.raises(ModelCorrupt, match=r"model\.onnx has \d+ bytes, its manifest says \d+"):
+    with pytest.raises(ModelCorrupt, match=r"model\.onnx is damaged: it has [\d,]+ bytes instead of [\d,]+"):
         OnnxEmbedder(pack)
 
 
@@ -52,7 +50,7 @@ def test_one_changed_byte_is_seen_at_load(pack: Path) -> None:
         byte = file.read(1)
         file.seek(1_000_000)
         file.write(bytes([byte[0] ^ 1]))
-    with pytest.raises(ModelCorrupt, match=r"model\.onnx has SHA-256 [0-9a-f]{64}, its manifest says"):
+    with pytest.raises(ModelCorrupt, match=r"model\.onnx is damaged: its content is not that of the model"):
         OnnxEmbedder(pack)
     changed = [report for report in verify_pack(pack) if report.status != "ok"]
     assert [report.name for report in changed] == ["model.onnx"]

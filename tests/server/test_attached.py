@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from daemons import TALK, Daemon, command, environment, filled, running, start
+from daemons import PROGRAM, TALK, Daemon, command, environment, filled, running, start
 
 from appliance import Appliance
 from appliance.errors import ApplianceError, DaemonGone, HomeLocked, NotFound, UsageError
@@ -67,6 +67,21 @@ def test_what_is_written_is_found_at_once_and_by_whoever_opens_it_next(tmp_path:
         assert memory.sessions.info(session.id).metadata == {"a": [1, "ü"]}
         assert not memory.search("spelt flour", mode="lexical")
         assert not memory.verify().problems
+
+
+@pytest.mark.parametrize("path", ["python", "command line", "assistant"])
+def test_a_fact_that_was_added_by_hand_is_found_to_be_erased_on_every_path(
+    attached: Appliance, built: Path, path: str
+) -> None:
+    (fact,) = attached.facts.add("My dentist is called Brunhilde")
+    if path == "command line":
+        found = [*PROGRAM, "forget", "--query", "Brunhilde", "--yes", "--json", "--home", str(built)]
+        done = subprocess.run(found, capture_output=True, env=environment(), check=True, timeout=PATIENCE)
+        assert json.loads(done.stdout)["receipt"]["facts"] == 1
+    else:
+        preview = attached.erasure.preview(query="Brunhilde", by="assistant" if path == "assistant" else "person")
+        assert preview.found_alone == {"facts": 1} and attached.erasure.forget(preview).facts == 1
+    assert fact.id not in {one.id for one in attached.facts.list()}
 
 
 def test_an_ingest_tells_how_far_it_is_and_names_files_as_they_were_given(

@@ -72,6 +72,7 @@ def test_a_port_in_use_and_an_address_that_others_reach_are_refused(home: Path) 
     )
     assert ended.returncode == 2
     assert "Other machines can reach 0.0.0.0" in ended.stderr.decode()
+    assert not home.exists(), "no memory is begun in vain"
 
 
 @pytest.mark.slow

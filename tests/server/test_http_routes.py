@@ -283,8 +283,10 @@ def test_forgetting_says_what_would_go_and_then_proves_it(client: TestClient) ->
     for number in range(22):
         said(client, f"the purple walrus {number}", session_id="zoo")
     many = {"query": "purple walrus"}
-    refused = client.post("/v1/forget", json=many)
-    assert refused.status_code == 409 and "22 messages" in refused.json()["detail"]
+    for selection in (many, {"everything": True}):
+        refused = client.post("/v1/forget", json=selection)
+        assert refused.status_code == 409 and "22 messages" in refused.json()["detail"]
+        assert "dry_run" in refused.json()["hint"]
     assert client.post("/v1/forget", json={**many, "confirm": 21}).status_code == 409
     would = client.post("/v1/forget", json={**many, "dry_run": True}).json()
     assert len(would["would_forget"]["messages"]) == 22

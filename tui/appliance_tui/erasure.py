@@ -217,7 +217,8 @@ def _describe_repetition(report: ErasureReport) -> str:
     if not report.repeated:
         return ""
     what = "the text" if report.erased_texts == 1 else f"{report.repeated:,} of the texts"
-    return f"; {what} stays where another message says the same, such as another user's"
+    ids = f" ({', '.join(report.repeated_by)})" if report.repeated_by else ""
+    return f"; {what} stays where another message says the same, such as another user's{ids}"
 
 
 def kept_file_notes(files: Sequence[str]) -> Iterator[str]:

@@ -440,7 +440,7 @@ class PersonNameBody(ScopedBody):
 
 
 MAX_UNCONFIRMED = 20
-"""Messages that a selection by words, authors, times or sources may erase for the owner without a confirmation."""
+"""Messages that a selection without ids may erase for the owner without a confirmation."""
 
 
 class ForgetBody(ScopedBody):
@@ -464,7 +464,8 @@ class ForgetBody(ScopedBody):
     )
 
     ids: Annotated[list[Name], Field(min_length=1, max_length=MAX_LIMIT)] = Field(
-        default_factory=list, description="Messages (m345) and sessions (s12); the owner's also blocks (core:person)."
+        default_factory=list,
+        description="Messages (m345) and sessions (s12); the owner's also facts (f7) and blocks (core:person).",
     )
     source: Name = Field("", description="The name of a format, or the path of an ingested file.")
     query: Text = Field(
@@ -487,7 +488,7 @@ class ForgetBody(ScopedBody):
         description="The code that a preview has given, which erases exactly what that has shown, or the number of"
         " messages in it; if there is another selection or number by now, nothing is erased. Other tokens than the"
         " owner's need it for all that is not named by ids; the owner's for more than"
-        f" {MAX_UNCONFIRMED} messages that are named neither by ids nor by everything.",
+        f" {MAX_UNCONFIRMED} messages that are not, everything included.",
     )
 
     @model_validator(mode="after")

@@ -112,7 +112,7 @@ def _require_confirmation(caller: HttpCaller, body: ForgetBody, selection: objec
         )
     if isinstance(body.confirm, int) and body.confirm != messages:
         raise Conflict(f"Nothing was erased: it is {named}, and {body.confirm:,} were confirmed.", hint=hint)
-    may_erase = body.ids or (caller.grant.is_owner and (body.everything or messages <= MAX_UNCONFIRMED))
+    may_erase = body.ids or (caller.grant.is_owner and messages <= MAX_UNCONFIRMED)
     if body.confirm is None and not may_erase:
         raise Conflict(f"Nothing was erased: this would erase {named}.", hint=hint)
 
@@ -134,6 +134,7 @@ def _redact(caller: HttpCaller, receipt: Receipt) -> Receipt:
         files=0,
         bytes=0,
         repeated=0,  # who else says it is nothing that this caller may know
+        repeated_by=(),
         traces=(REDACTED_FILE,) * len(receipt.proof.traces),
         yours=(REDACTED_FILE,) * len(receipt.proof.yours),
     )

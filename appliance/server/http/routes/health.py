@@ -14,7 +14,7 @@ from appliance.errors import StoreError
 from appliance.server.access.grants import Service
 from appliance.server.http import responses
 from appliance.server.http.caller import Reader
-from appliance.server.http.readiness import Readiness
+from appliance.server.http.readiness import Readiness, Ready
 from appliance.server.http.routes.base import json_response, make_router, problem_responses
 
 router = make_router("health")
@@ -28,6 +28,13 @@ class LivenessAnswer:
     """The server answers."""
 
     status: Literal["ok"] = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadinessAnswer:
+    """Searches are answered: by words and meaning, or by words only, because the model can't be used."""
+
+    status: Ready = "ok"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +52,9 @@ async def live() -> Response:
     return json_response(LivenessAnswer())
 
 
-@router.get("/health/ready", response_model=LivenessAnswer, responses=problem_responses(503))
+@router.get("/health/ready", response_model=ReadinessAnswer, responses=problem_responses(503))
 def ready(request: Request) -> Response:
-    """Searches are answered. Needs no token and reveals nothing of the memory."""
+    """Searches are answered, and messages stored. Needs no token and reveals nothing of the memory."""
     service: Service = request.app.state.service
     try:
         service.memory.sessions.list(limit=1)
@@ -55,10 +62,10 @@ def ready(request: Request) -> Response:
         # The reason is in /health and the log, which need access.
         raise StoreError("The memory does not answer.", hint="'appliance status' says why.") from None
     readiness: Readiness = request.app.state.readiness
-    if not readiness.is_ready():
+    if (answered := readiness.ask()) is None:
         hint = "Try again in a moment; 'appliance status' says why if it lasts."
         raise StoreError("The memory answers no search yet.", hint=hint)
-    return json_response(LivenessAnswer())
+    return json_response(ReadinessAnswer(answered))
 
 
 @router.get("/health", response_model=HealthAnswer, responses=problem_responses(503))
