@@ -172,9 +172,9 @@ _OWN_FORMS = (
 """They ask for what the person wrote."""
 
 _KNOWN_FORMS = (
-    r"(?:who am i(?: to you)?|describe me|what (?:kind|sort) of (?:a )?person am i|(?:show me )?my profile"
-    r"|wer bin ich(?: eigentlich| für dich)?|beschreibe? mich|kennst du mich|mein profil"
-    r"|qui[ée]n soy(?: yo)?|descr[íi]beme|me conoces|mi perfil|qui suis[- ]je|d[ée]cris[- ]moi|tu me connais"
+    r"(?:who am i(?: to you)?|describe me|tell me (?:more )?about (?:me|myself)|what (?:kind|sort) of (?:a )?person am i|(?:show me )?my profile"
+    r"|wer bin ich(?: eigentlich| für dich)?|beschreibe? mich|erzähle? mir (?:[uü]e?ber mich|von mir)|kennst du mich|mein profil"
+    r"|qui[ée]n soy(?: yo)?|descr[íi]beme|(?:h[áa]blame|cu[ée]ntame) (?:de|sobre) m[íi]|me conoces|mi perfil|qui suis[- ]je|d[ée]cris[- ]moi|parle[- ]moi de moi|tu me connais"
     r"|mon profil)",
     rf"(?:what|how much)(?: all| else| exactly)? (?:do|can|did) (?:you|we){_ADV} {_KNOW}(?: about| of| on)?{_TOPIC}",
     rf"(?:(?:show|give|tell|list|summari[sz]e)(?: me)? )?(?:everything|all|anything|what|whatever|(?:all )?(?:the )?"
@@ -184,23 +184,26 @@ _KNOWN_FORMS = (
     rf"what (?:do you have|can you tell me)(?: about| on){_REQUIRED}",
     rf"(?:do|can) (?:you|we) {_KNOW}(?: anything| something| much)?(?: about| of| that| when| if| whether"
     rf"| the time(?: when| that)?)?{_REQUIRED}",
-    rf"(?:tell|remind) me(?: again)?(?: everything| all| more| something| anything| what| whatever)?"
+    # "Tell me about otters" is what assistants are asked for all day, and such messages are looked for as they stand.
+    rf"(?:tell|remind) me(?: again)? (?:everything|all|more|something|anything|what|whatever)"
     rf"(?: (?:that )?you {_KNOW})?(?: about| of){_REQUIRED}",
+    rf"remind me(?: again)?(?: about| of){_REQUIRED}",
     rf"what(?:['’]s| is| was) (?:known|remembered|stored|saved|in (?:your|the) memory)(?: about| on| of){_REQUIRED}",
     rf"(?:was|wie ?viel) {_WEISST}(?: noch| schon| alles| eigentlich)*(?: (?:[uü]e?ber|von|zu[mr]?))?{_TOPIC}",
     rf"{_WEISST}(?: noch| schon| eigentlich| etwas| was)*,?(?: (?:[uü]e?ber|von|zu[mr]?|dass|ob|als|wann))?{_REQUIRED}",
     rf"(?:erinnerst du dich|kannst du dich)(?: noch)?(?: erinnern)?,?(?: (?:an|ans|daran,?(?: dass| wie| als)?|dass|wie"
     rf"|als))?{_REQUIRED}",
-    rf"(?:erzähle?|sag) mir(?: alles| mehr| et?was| was)?(?:,? was du(?: noch)? weißt)?(?: [uü]e?ber| von){_REQUIRED}",
+    rf"(?:erzähle?|sag) mir(?:(?: alles| mehr| et?was| was)(?:,? was du(?: noch)? weißt)?|,? was du(?: noch)? weißt)"
+    rf"(?: [uü]e?ber| von){_REQUIRED}",
     rf"hast du (?:dir )?(?:et?was |was )?(?:[uü]e?ber|zu[mr]?|von){_REQUIRED} (?:gemerkt|gespeichert)",
     rf"was (?:ist|weiß man)(?: dir)?(?: [uü]e?ber| von| zu){_REQUIRED} (?:bekannt|gespeichert)",
     rf"qu[ée] (?:m[áa]s )?(?:sabes|recuerdas|conoces)(?: t[úu])?(?: sobre| del?| acerca del?)?{_TOPIC}",
     rf"(?:te acuerdas|recuerdas)(?: t[úu])?(?: del?(?: que| cuando)?| cuando| que| sobre)?{_REQUIRED}",
-    rf"(?:cu[ée]ntame|dime)(?: todo)?(?: lo que sabes| m[áa]s)?(?: del?| sobre){_REQUIRED}",
+    rf"(?:cu[ée]ntame|dime)(?: todo(?: lo que sabes)?| lo que sabes| m[áa]s)(?: del?| sobre){_REQUIRED}",
     rf"{_TU_SAIS}(?: d['’]| de| du| des| sur| à propos d[eu]s?)?{_TOPIC}",
     rf"(?:te (?:souviens|rappelles)[- ]tu|tu te (?:souviens|rappelles)|vous souvenez[- ]vous)"
     rf"(?: d['’]| de| du| des| quand| que)?{_REQUIRED}",
-    rf"(?:parle|dis)[- ]moi(?: tout)?(?: ce que tu sais)?(?: de| du| sur){_REQUIRED}",
+    rf"(?:parle|dis)[- ]moi(?: tout(?: ce que tu sais)?| ce que tu sais)(?: de| du| sur){_REQUIRED}",
 )
 """They ask for what is known; without a topic, for what is known about the person."""
 
