@@ -172,10 +172,11 @@ _OWN_FORMS = (
 """They ask for what the person wrote."""
 
 _KNOWN_FORMS = (
-    r"(?:who am i(?: to you)?|describe me|tell me (?:more )?about (?:me|myself)|what (?:kind|sort) of (?:a )?person am i|(?:show me )?my profile"
-    r"|wer bin ich(?: eigentlich| für dich)?|beschreibe? mich|erzähle? mir (?:[uü]e?ber mich|von mir)|kennst du mich|mein profil"
-    r"|qui[ée]n soy(?: yo)?|descr[íi]beme|(?:h[áa]blame|cu[ée]ntame) (?:de|sobre) m[íi]|me conoces|mi perfil|qui suis[- ]je|d[ée]cris[- ]moi|parle[- ]moi de moi|tu me connais"
-    r"|mon profil)",
+    r"(?:who am i(?: to you)?|describe me|tell me (?:more )?about (?:me|myself)"
+    r"|what (?:kind|sort) of (?:a )?person am i|(?:show me )?my profile"
+    r"|wer bin ich(?: eigentlich| für dich)?|beschreibe? mich|erzähle? mir (?:[uü]e?ber mich|von mir)|kennst du mich"
+    r"|mein profil|qui[ée]n soy(?: yo)?|descr[íi]beme|(?:h[áa]blame|cu[ée]ntame) (?:de|sobre) m[íi]|me conoces"
+    r"|mi perfil|qui suis[- ]je|d[ée]cris[- ]moi|parle[- ]moi de moi|tu me connais|mon profil)",
     rf"(?:what|how much)(?: all| else| exactly)? (?:do|can|did) (?:you|we){_ADV} {_KNOW}(?: about| of| on)?{_TOPIC}",
     rf"(?:(?:show|give|tell|list|summari[sz]e)(?: me)? )?(?:everything|all|anything|what|whatever|(?:all )?(?:the )?"
     rf"(?:facts|things))(?: that)? you{_ADV} {_KNOW}(?: about| of| on)?{_TOPIC}",
