@@ -443,7 +443,7 @@ class Engine:
 
     def export_markdown(self, request: r.ExportMarkdownRequest) -> Stream[str]:
         """See ``ExportMarkdownRequest``."""
-        return exports.markdown(self._database, request)
+        return exports.markdown(self._database, request, self.settings.user)
 
     def export_html(self, request: r.ExportHtmlRequest) -> Stream[str]:
         """See ``ExportHtmlRequest``."""
@@ -463,6 +463,7 @@ class Engine:
             self.home, self._database, self.settings, self.model_name, self.summaries, self._fact_extraction,
             self._scheduler, self.recorder, self._damage_scans, self.index.overview(), self._index_service,
             self._unfinished_imports.list(), self._power,
+            [path for path in self.watching.configured() if not path.exists()],
         )  # fmt: skip
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:
