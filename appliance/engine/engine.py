@@ -462,8 +462,7 @@ class Engine:
         return home_status(
             self.home, self._database, self.settings, self.model_name, self.summaries, self._fact_extraction,
             self._scheduler, self.recorder, self._damage_scans, self.index.overview(), self._index_service,
-            self._unfinished_imports.list(), self._power,
-            [path for path in self.watching.configured() if not path.exists()],
+            self._unfinished_imports.list(), self._power, self.watching.configured(),
         )  # fmt: skip
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:
