@@ -122,18 +122,22 @@ def make(
 
 @verbs.command("list")
 def list_backups(
-    source: Annotated[str, path_argument("FOLDER|FILE", "Where the backups are.")],
+    source: Annotated[str | None, path_argument("[FOLDER|FILE]", "Where the backups are.")] = None,
     passphrase_file: PassphraseFile = None,
     identity: Identity = None,
     home: options.Home = None,
     json: options.Json = False,
 ) -> None:
-    """List the backups in a folder or a file, the latest first.
+    """List the backups in a folder or a file, the latest first; without one, where backups of this memory were made.
 
     \b
     Examples:
+      appliance backup list
       appliance backup list /media/usb/memory
     """
+    if source is None:
+        _list_known(home, json=json)
+        return
     from appliance.backups import Backups
 
     passphrase = _passphrase_to_read(source, passphrase_file, identity)
@@ -146,6 +150,27 @@ def list_backups(
         [_row(one) for one in found],
         right=("messages", "size", "new"),
     )
+
+
+def _list_known(home: str | None, *, json: bool) -> None:
+    """Print where backups of the memory were made, as it knows."""
+    with options.open_existing(home, "backup") as memory:
+        found = memory.backups.known()
+    if json:
+        output.print_json({"known": found})
+        return
+    if not found:
+        output.say("No backup of this memory is known: 'appliance backup FOLDER' makes one.")
+        return
+    rows = [
+        (
+            output.format_timestamp(one.times[-1]), f"{len(one.times):,}",
+            "there" if one.is_reachable else "not there now", output.display_path(one.path),
+        )
+        for one in found
+    ]  # fmt: skip
+    output.print_table(("latest", "backups", "state", "path"), rows, right=("backups",))
+    output.say("'appliance backup list PATH' lists the backups there.")
 
 
 def _row(one: BackupInfo) -> tuple[str, ...]:

@@ -63,7 +63,9 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
         return
     model = shape["model"]
     made = f", {model['dimension']} dimensions, generation {model['generation']}" if model["generation"] else ""
-    disk = ", ".join(
+    used = output.format_size(sum(shape["disk_bytes"].values()))
+    troubles = shape["files"]["troubles"]
+    disk = f"{used}: " + ", ".join(
         f"{name} {output.format_size(number)}"
         for name, number in shape["disk_bytes"].items()
         if number or name != "attachments"
@@ -91,9 +93,9 @@ def status(home: options.Home = None, json: options.Json = False) -> None:
             **dict(_process_rows(shape)),
             **dict(_settings_rows(shape)),
             **({"watched files": watched} if (watched := _files_text(shape["files"])) else {}),
+            **({"not read completely": output.plural(len(troubles), "file")} if troubles else {}),
         }
     )
-    troubles = shape["files"]["troubles"]
     for trouble in [one for one in troubles if one["is_there"]][:MAX_REPORTED_TROUBLES]:
         output.print_line(f"  {trouble['path']}: {trouble['reason']}")
     if gone := sum(not one["is_there"] for one in troubles):

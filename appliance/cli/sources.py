@@ -20,6 +20,8 @@ verbs = typer.Typer()
 
 DEFAULT_LIMIT = 50
 MAX_PROBLEMS = 1_000
+KNOWN = "known"
+"""Stands for the messages of a file that gave none of its own."""
 
 
 @verbs.callback(invoke_without_command=True)
@@ -57,14 +59,16 @@ def list_sources(
     """
     with options.open_existing(home, "sources") as memory:
         found = memory.overview.imported_files(limit=limit or DEFAULT_LIMIT, user_id=user)
-        problems = len(memory.overview.file_problems(limit=MAX_PROBLEMS))
+        problems = memory.overview.file_problems(limit=MAX_PROBLEMS)
     if json:
-        output.print_json({"sources": found, "problems": problems})
+        output.print_json({"sources": found, "problems": len(problems)})
         return
+    failed = {one.path: one.read_at for one in problems if one.state == "failed"}
     rows = [
         (
-            _state(one), f"{one.sessions:,}", f"{one.messages:,}", output.format_timestamp(one.read_at), one.format,
-            output.display_path(one.path),
+            "failed" if one.path in failed else _state(one), f"{one.sessions:,}",
+            KNOWN if one.sessions and not one.messages else f"{one.messages:,}",
+            output.format_timestamp(failed.get(one.path) or one.read_at), one.format, output.display_path(one.path),
         )
         for one in found
     ]  # fmt: skip
@@ -72,13 +76,15 @@ def list_sources(
         output.print_table(
             ("state", "conversations", "messages", "read", "format", "file"), rows, right=("conversations", "messages")
         )
+        if any(row[2] == KNOWN for row in rows):
+            output.say(f"{KNOWN}: the memory has the messages of the file; all were known from another file.")
     else:
         output.say("Nothing was read from a file yet.")
     if len(found) == (limit or DEFAULT_LIMIT):
         output.say("There may be more: -k lists more.")
     if problems:
-        verb = "was" if problems == 1 else "were"
-        output.say(f"{output.plural(problems, 'file')} {verb} not read completely: 'appliance sources problems'.")
+        verb = "was" if len(problems) == 1 else "were"
+        output.say(f"{output.plural(len(problems), 'file')} {verb} not read completely: 'appliance sources problems'.")
 
 
 def _state(file: ImportedFile) -> str:
@@ -121,6 +127,8 @@ def _what_is_wrong(one: FileProblem) -> str:
 
 
 def _what_there_is(one: FileProblem) -> str:
+    if one.sessions and not one.messages:
+        return "All of its messages that were read were known from another file."
     if not one.messages:
         return "The memory has no messages from it."
     kept = f"{output.plural(one.messages, 'message')} in {output.plural(one.sessions, 'conversation')}"

@@ -267,6 +267,18 @@ def _watches(found: _Found) -> Check | None:
     return None if facts is None else settings_checks.check_watches(facts)
 
 
+def _imports(found: _Found) -> Check | None:
+    from appliance.doctor import stored
+
+    return stored.check_imports(found.stored)
+
+
+def _backups(found: _Found) -> Check | None:
+    from appliance.doctor import stored
+
+    return stored.check_backups(found.home)
+
+
 def _service(found: _Found) -> Check | None:
     from appliance.doctor import running
     from appliance.errors import ApplianceError
@@ -302,5 +314,7 @@ _OF_THE_HOME: dict[str, Callable[[_Found], Check | None]] = {
     "owner": _owner,
     "leftovers": _leftovers,
     "watched folders": _watches,
+    "imported files": _imports,
+    "backups": _backups,
     "service": _service,
 }

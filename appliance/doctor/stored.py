@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -11,9 +12,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from appliance.doctor.checks import Check, failed, passed
-from appliance.paths import Home
+from appliance.paths import Home, display_path
 from appliance.store import migrations
+from appliance.store.backup import catalogue
 from appliance.store.damage import decode_text
+
+MAX_NAMED = 3
+"""How many files a check names."""
 
 _FIRST_BYTES = b"SQLite format 3\0"
 
@@ -30,6 +35,7 @@ class StoredFacts:
         models: The models of its generations, with the state of each.
         unfinished: Paths of imports that did not come to their end.
         has_others: Whether other files of a memory are in the folder, though no database is.
+        problems: Files that are there and were not read completely.
     """
 
     state: str
@@ -39,6 +45,7 @@ class StoredFacts:
     models: Mapping[str, str] = field(default_factory=dict)
     unfinished: tuple[str, ...] = ()
     has_others: bool = False
+    problems: tuple[str, ...] = ()
 
 
 def stored_facts(home: Home) -> StoredFacts:
@@ -92,7 +99,13 @@ def _read(database: sqlite3.Connection) -> StoredFacts:
     if "unfinished_import" in tables:
         rows = database.execute("SELECT path FROM unfinished_import ORDER BY begun_at").fetchall()
         unfinished = tuple(bytes(path).decode("utf-8", "replace") for (path,) in rows)
-    return StoredFacts("read", "", int(schema), _moment(latest), models, unfinished)
+    problems: tuple[str, ...] = ()
+    if "file" in tables:
+        files = database.execute(
+            "SELECT path FROM file WHERE state IN ('failed', 'partial') AND substr(path, 1, 1) <> x'00'"
+        )
+        problems = tuple(display_path(os.fsdecode(path)) for (path,) in files if os.path.lexists(path))
+    return StoredFacts("read", "", int(schema), _moment(latest), models, unfinished, problems=problems)
 
 
 def _moment(microseconds: int | None) -> datetime | None:
@@ -100,6 +113,25 @@ def _moment(microseconds: int | None) -> datetime | None:
         return None if microseconds is None else datetime.fromtimestamp(microseconds / 1e6, UTC)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def check_imports(facts: StoredFacts) -> Check | None:
+    """Whether all files were read completely that a person or the watcher has read; None if they were."""
+    if not facts.problems:
+        return None
+    count = len(facts.problems)
+    named = ", ".join(facts.problems[:MAX_NAMED]) + (f" and {count - MAX_NAMED} more" if count > MAX_NAMED else "")
+    detail = f"{named} {'was' if count == 1 else 'were'} not read completely"
+    return failed("imported files", detail, "'appliance sources problems' says why, and what to do.")
+
+
+def check_backups(home: Home) -> Check | None:
+    """Whether the backups that the memory knows of are there; None if they are, or if none was ever made. A disk that
+    is not connected is no fault."""
+    if not catalogue.is_lost(found := catalogue.latest(home)):
+        return None
+    detail = f"{found[0].path} was deleted, and no other backup is known"
+    return failed("backups", detail, "Make one: 'appliance backup FOLDER'.")
 
 
 def check_database(facts: StoredFacts, home: Home, latest: int | None = None) -> Check:

@@ -443,7 +443,7 @@ class Engine:
 
     def export_markdown(self, request: r.ExportMarkdownRequest) -> Stream[str]:
         """See ``ExportMarkdownRequest``."""
-        return exports.markdown(self._database, request)
+        return exports.markdown(self._database, request, self.settings.user)
 
     def export_html(self, request: r.ExportHtmlRequest) -> Stream[str]:
         """See ``ExportHtmlRequest``."""
@@ -462,7 +462,7 @@ class Engine:
         return home_status(
             self.home, self._database, self.settings, self.model_name, self.summaries, self._fact_extraction,
             self._scheduler, self.recorder, self._damage_scans, self.index.overview(), self._index_service,
-            self._unfinished_imports.list(), self._power,
+            self._unfinished_imports.list(), self._power, self.watching.configured(),
         )  # fmt: skip
 
     def verify(self, request: r.VerifyRequest) -> VerifyReport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from appliance import requests as r
@@ -25,11 +26,11 @@ def lines(
     return export.stream_lines(database, request.user_id, owner, request.ids, before_state)
 
 
-def markdown(database: Database, request: r.ExportMarkdownRequest) -> Stream[str]:
+def markdown(database: Database, request: r.ExportMarkdownRequest, owner: str) -> Stream[str]:
     """See ``ExportMarkdownRequest``."""
     from appliance.memory import export
 
-    return export.stream_text(database, export.markdown, request.user_id, request.ids)
+    return export.stream_text(database, partial(export.markdown, owner=owner), request.user_id, request.ids)
 
 
 def html(database: Database, request: r.ExportHtmlRequest) -> Stream[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -52,9 +53,11 @@ def home_status(
     index_service: IndexService,
     unfinished_imports: Sequence[UnfinishedImport],
     power: PowerGate,
+    folders: Sequence[Path],
 ) -> dict[str, Any]:
     """See ``StatusRequest``. The arguments are those of ``memory.status``, the services whose work may wait, the
-    workers, the scans for damage, the imports that were broken off, and what says whether heavy work waits."""
+    workers, the scans for damage, the imports that were broken off, what says whether heavy work waits, and the
+    watched folders of the settings."""
     configured_model = _configured_now(home, settings, configured_model)
     summary_state, fact_state = summaries.state(r.SummaryStateRequest()), facts.state()
     generation = generation_states.active(database.read())
@@ -63,7 +66,8 @@ def home_status(
     trouble = network["api"]["trouble"] if network["api"] else ""
     found = status(
         home, database.read(), configured_model, scheduler.last_error, metrics, damaged, index, trouble,
-        index_service.is_building, unfinished_imports, embeds_unasked=scheduler.embeds_unasked,
+        index_service.is_building, unfinished_imports, missing_folders=[path for path in folders if not path.exists()],
+        embeds_unasked=scheduler.embeds_unasked,
         model_trouble="" if generation is None else index_service.models.file_trouble(generation.model),
     )  # fmt: skip
     otherwise = None if damaged else index_service.chunk_changes.count(CHUNK_SCAN_SECONDS)

@@ -45,7 +45,7 @@ def read_start_page(db: sqlite3.Connection, filters: Filters, inputs: StartPageI
     yesterday = datetime.combine(today - timedelta(days=1), time()).astimezone()
     read = watched_files.recently_read(db, scope, inputs.owner, timestamps.to_microseconds(yesterday))
     owners = watched_files.owner_names(scope, inputs.owner)
-    failed = sum(one.owner in owners and file_problems.is_there(one.path) for one in file_problems.stored(db))
+    failed = sum(one.owner in owners and watched_files.is_there(one.path) for one in file_problems.stored(db))
     archived = inputs.archived_soon(scope)
     return StartPage(
         sessions=count_sessions(db, listed),

@@ -27,7 +27,7 @@ from appliance.errors import ConfigError
 from appliance.ingest.discovery.places import patterns_of
 from appliance.ingest.following import FollowedLogs
 from appliance.ingest.side_files import SideFiles
-from appliance.ingest.watch_roots import check_readable, outermost_folders
+from appliance.ingest.watch_roots import check_not_a_memory, check_readable, outermost_folders
 from appliance.ingest.watcher import FolderWatcher, WatchIntervals
 from appliance.paths import Home
 from appliance.runtime.streams import ProducerStream
@@ -155,13 +155,15 @@ class WatchService:
         for path in followed:
             found.setdefault(path, "command")
         db = self._database.read()
-        problems = [one.path for one in file_problems.stored(db) if file_problems.is_there(one.path)]
+        problems = [one.path for one in file_problems.stored(db) if watched_files.is_there(one.path)]
         return [_watched_folder(db, path, why, followed, problems) for path, why in found.items()]
 
     def add(self, request: r.AddWatchedRequest) -> WatchChange:
         """See ``AddWatchedRequest``."""
         paths = [os.path.abspath(os.path.expanduser(path)) for path in request.paths]
-        check_readable(outermost_folders([Path(path) for path in paths]))
+        named = outermost_folders([Path(path) for path in paths])
+        check_readable(named)
+        check_not_a_memory(named)
         with self._lock:
             return self._changed(config.add_watched(self._home, paths))
 

@@ -19,7 +19,7 @@ from appliance.errors import InputError, UsageError
 from appliance.formats import sqlite, trial
 from appliance.formats import text as texts
 from appliance.formats.base import HEAD_BYTES, Document, DocumentHead, LogFollower, Parser
-from appliance.formats.unrecognised import UNFINISHED, recognition_error
+from appliance.formats.unrecognised import UNFINISHED, recognition_error, refuse_export_without_ids
 from appliance.types import InputProblem, MessageRecord, Record, StateRecord
 
 
@@ -198,6 +198,7 @@ def detect(document: Document, forced: str | None = None) -> tuple[str | None, P
         return forced, _EmptyParser()
     if forced is not None:
         return forced, _BoundedProblems(parser_of(forced), document.notes)
+    refuse_export_without_ids(document, head)
     scores = sorted(((parser_of(name).matches(head), name) for name in formats()), reverse=True)
     best, chosen = scores[0]
     if best < _MIN_CONFIDENCE:

@@ -1,8 +1,9 @@
 """The Markdown that ``export`` writes, and how it is read back.
 
-A file begins with ``MARKER``. A conversation is a heading of the first level and a line about it; a message is a line
-with its author in bold and, if they are known, its role and its time, and then its text. Messages of tools and of the
-system are quotations.
+A file begins with ``MARKER``. A conversation is a heading of the first level, a line about it, and a comment with its
+id; a message is a line with its author in bold and, if they are known, its role and its time, and a comment with its
+id, and then its text. Messages of tools and of the system are quotations. By the ids an import knows the messages that
+it has, and those that were forgotten. A file of the first format has none: all of it would be a new conversation.
 
 What people and assistants write is Markdown too, and stays so. But a line of theirs that this format, or a program that
 shows it, would take for its own gets a backslash before it: a heading of the first level, an author's line, HTML, and a
@@ -13,17 +14,21 @@ fences are as they were.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, groupby, islice
 from typing import Any, cast, get_args
 
+from appliance.formats import native
 from appliance.formats.timestamps import read_time
 from appliance.types import InputProblem, MessageRecord, Record, Role, SessionRecord
 
-MARKER = "<!-- conversations exported by the memory appliance, format 1 -->"
+MARKER = "<!-- conversations exported by the memory appliance, format 2 -->"
+
+MARKER_WITHOUT_IDS = "<!-- conversations exported by the memory appliance, format 1 -->"
 
 CONVERSATION_TIME = " (conversation)"
 """Behind a time that is not the message's but its conversation's."""
@@ -32,12 +37,15 @@ _ROLES: tuple[Role, ...] = get_args(Role)
 _ROLE = "|".join(_ROLES)
 _HEADING = re.compile(r"# (?P<title>.*)")
 _ABOUT = re.compile(r"_.*\d messages?_")
-_OPENER = re.compile(rf"(?P<aside>> )?\*\*(?P<who>.*)\*\*(?: \((?P<role>{_ROLE})\))?(?: · (?P<when>.*))?")
+_COMMENT = re.compile(r"<!-- (?P<values>\{.*\}) -->")
+_OPENER = re.compile(
+    rf"(?P<aside>> )?\*\*(?P<who>.*)\*\*(?: \((?P<role>{_ROLE})\))?(?: · (?P<when>.*?))?(?: <!-- (?P<id>\{{.*\}}) -->)?"
+)
 _FENCE = re.compile(r" {0,3}(?P<mark>`{3,}(?=[^`]*$)|~{3,})(?P<info>.*)")
 _TAKEN = re.compile(
     r"(?P<indent> {0,3})(?P<escape>\\*)"
     r"(?=#(?:\s|$)|=+\s*$|<(?![a-zA-Z][a-zA-Z0-9+.-]+:)[a-zA-Z/!?]|`{3}|~{3}"
-    rf"|(?:> ?)*\*\*.*\*\*(?: \((?:{_ROLE})\))?(?: · .*)?\s*$)"
+    rf"|(?:> ?)*\*\*.*\*\*(?: \((?:{_ROLE})\))?(?: · .*)?(?: <!--.*)?\s*$)"
 )
 """A line that is taken for something else than text, without or with backslashes before it."""
 
@@ -45,20 +53,46 @@ _TAKEN = re.compile(
 # --- writing ------------------------------------------------------------------------------------------
 
 
-def heading(title: str, about: str) -> str:
+@dataclass(frozen=True, slots=True)
+class ConversationId:
+    """What a conversation is known by. ``title`` is the one that its source or a person gave it, ``owner`` the user and
+    the namespace if they are to be kept."""
+
+    format: str
+    id: str
+    title: str | None = None
+    owner: tuple[str, str] | None = None
+
+
+def heading(title: str, about: str, id: ConversationId) -> str:
     """The beginning of a conversation."""
-    return f"# {_one_line(title)}\n\n_{about}_\n\n"
+    owner = {"user_id": id.owner[0], "namespace": id.owner[1]} if id.owner else {}
+    values = {"source": id.format, "session_id": id.id, "title": id.title, **owner}
+    return f"# {_one_line(title)}\n\n_{about}_\n\n{_comment(values)}\n\n"
 
 
-def message(role: Role, author: str | None, when: str, text: str, *, is_aside: bool) -> str:
-    """A message. ``when`` is its time, "" if it is unknown; an aside is a quotation."""
+def message(
+    role: Role, author: str | None, when: str, text: str, *, is_aside: bool, id: str, session: str | None = None
+) -> str:
+    """A message. ``when`` is its time, "" if it is unknown; an aside is a quotation. ``session`` is the id of the
+    conversation that it is of, if it is not that of the heading."""
     author = _one_line(author or "")
     has_role = is_aside or (author and (role != "user" or author in _ROLES))
     opener = f"**{author or role}**" + (f" ({role})" if has_role else "") + (f" · {when}" if when else "")
+    opener += f" {_comment({'message_id': id, 'session_id': session})}"
     lines = list(_escaped(text.split("\n")))
     if is_aside:
         return "\n".join((f"> {opener}", ">", *(f"> {line}" for line in lines))) + "\n\n"
     return "\n".join((opener, "", *lines)) + "\n\n"
+
+
+def _comment(values: Mapping[str, Any]) -> str:
+    """A comment that no value of it can end: JSON in ASCII, without "<" and ">"."""
+    written = json.dumps({key: value for key, value in values.items() if value is not None})
+    return f"<!-- {written.translate(_BRACKETS)} -->"
+
+
+_BRACKETS = {ord("<"): "\\u003c", ord(">"): "\\u003e"}
 
 
 def _one_line(text: str) -> str:
@@ -133,7 +167,16 @@ class _Turn:
 
 def is_export(lines: Sequence[str]) -> bool:
     """Whether these are the first lines of an export."""
-    return bool(lines) and lines[0].removeprefix("\ufeff").strip() == MARKER
+    return bool(lines) and _marker(lines[0]) in (MARKER, MARKER_WITHOUT_IDS)
+
+
+def has_no_ids(text: str) -> bool:
+    """Whether a text is the beginning of an export of the first format."""
+    return _marker(text[: 2 * len(MARKER)].partition("\n")[0]) == MARKER_WITHOUT_IDS
+
+
+def _marker(line: str) -> str:
+    return line.removeprefix("\ufeff").strip()
 
 
 def parse(lines: Iterator[tuple[int, str]]) -> Iterator[Record]:
@@ -141,12 +184,17 @@ def parse(lines: Iterator[tuple[int, str]]) -> Iterator[Record]:
     ends: if the marker has one, all have got theirs from a program that edited the file."""
     known: Counter[str] = Counter()
     _, marker = next(lines, (1, ""))
+    has_ids = _marker(marker) == MARKER
     if marker.endswith("\r"):
         lines = ((number, line.removesuffix("\r")) for number, line in lines)
-    for title, parts in groupby(_parts(lines), lambda part: part[0]):
+    known_ids: set[str] = set()
+    for place, parts in groupby(_parts(lines), lambda part: part[0]):
         records = (part for _, part in parts)
+        if has_ids:
+            yield from _identified_session(place, records, known_ids)
+            continue
         opening = list(islice(records, 2))
-        yield from _session(title[1], opening, records, known)
+        yield from _session(place.title, opening, records, known)
 
 
 def _session(
@@ -162,28 +210,77 @@ def _session(
     first = turns[0].when if turns else ""
     yield SessionRecord(session, title or None, read_time(first.removesuffix(CONVERSATION_TIME)))
     for part in chain(opening, more):
+        yield part if isinstance(part, InputProblem) else _record(session, None, part)
+
+
+def _identified_session(place: _Place, parts: Iterator[_Turn | InputProblem], known: set[str]) -> Iterator[Record]:
+    """The records of a conversation that names its id. What has none can't be recognised, and is left out."""
+    values = _values(place.comment)
+    if "session_id" not in values or values.get("source") is None:
+        reason = "the comment with the conversation's id is missing; its messages were not imported"
+        yield InputProblem(f"line {place.number}", reason)
+        return
+    origin, scope = native.export_origin(values)
+    for part in parts:
         if isinstance(part, InputProblem):
             yield part
             continue
-        metadata: dict[str, Any] = {}
-        if part.opener["aside"] and part.role in ("user", "assistant"):
-            metadata["hidden"] = True
-        if part.when.endswith(CONVERSATION_TIME):
-            metadata["time"] = "conversation"
-        yield MessageRecord(
-            session,
-            part.role,
-            part.text,
-            author=part.author,
-            sent_at=read_time(part.when.removesuffix(CONVERSATION_TIME)),
-            metadata=metadata,
-            where=f"line {part.number}",
+        ids = _values(part.opener["id"])
+        if "message_id" not in ids:
+            yield InputProblem(
+                f"line {part.number}", "the comment with the message's id is missing; it was not imported"
+            )
+            continue
+        session, title = (
+            ids.get("session_id", values["session_id"]),
+            None if "session_id" in ids else values.get("title"),
         )
+        header = SessionRecord(session, title, format=origin, scope=scope, dates_messages=False, is_rendition=True)
+        if header.key not in known:
+            known.add(header.key)
+            yield header
+        yield _record(header.key, ids["message_id"], part)
 
 
-def _parts(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[tuple[int, str], _Turn | InputProblem]]:
-    """The messages, and what stands outside of them, each with the number and the title of its conversation."""
-    place, turn, fence = (0, ""), None, ""
+def _values(comment: str | None) -> dict[str, str]:
+    """The values of a comment that are texts."""
+    try:
+        found = json.loads(comment or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return {key: value for key, value in found.items() if isinstance(value, str)}
+
+
+def _record(session: str, id: str | None, turn: _Turn) -> MessageRecord:
+    metadata: dict[str, Any] = {}
+    if turn.opener["aside"] and turn.role in ("user", "assistant"):
+        metadata["hidden"] = True
+    if turn.when.endswith(CONVERSATION_TIME):
+        metadata["time"] = "conversation"
+    return MessageRecord(
+        session,
+        turn.role,
+        turn.text,
+        id,
+        author=turn.author,
+        sent_at=read_time(turn.when.removesuffix(CONVERSATION_TIME)),
+        metadata=metadata,
+        where=f"line {turn.number}",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A conversation: the line of its heading, its title, and the values of its comment."""
+
+    number: int = 1
+    title: str = ""
+    comment: str = ""
+
+
+def _parts(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[_Place, _Turn | InputProblem]]:
+    """The messages, and what stands outside of them, each with its conversation."""
+    place, turn, fence = _Place(), None, ""
     for number, line in lines:
         is_quoted = turn is not None and turn.opener["aside"] is not None and line.startswith(">")
         text = line[1:].removeprefix(" ") if is_quoted else line
@@ -194,7 +291,7 @@ def _parts(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[tuple[int, str], 
         elif found := _HEADING.fullmatch(line):
             if turn is not None:
                 yield place, turn
-            place, turn = (place[0] + 1, found["title"]), None
+            place, turn = _Place(number, found["title"]), None
         elif found := _OPENER.fullmatch(line):
             if turn is not None:
                 yield place, turn
@@ -203,6 +300,8 @@ def _parts(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[tuple[int, str], 
             turn.lines.append(text)
             if opened := _FENCE.fullmatch(text):
                 fence = opened["mark"]
+        elif found := _COMMENT.fullmatch(line):
+            place = replace(place, comment=found["values"])
         elif line.strip() and not _ABOUT.fullmatch(line):
             yield place, InputProblem(f"line {number}", "this line belongs to no message; it was not imported")
     if turn is not None:

@@ -147,7 +147,8 @@ def _message(value: Any, where: str, seen: set[str], roles: set[str]) -> Iterato
     if sent is None and timestamp is not None:
         yield InputProblem(where, f"timestamp {str(timestamp)[:60]!r} can't be read; ignored", harmless=True)
     title = value.get("session_title")
-    origin, scope = _export_origin(metadata)
+    origin, scope = export_origin(metadata)
+    origin = None if origin == "native" else origin
     # The format has no time of a session: it begins with its first message.
     title = title if type(title) is str and title else None
     header = SessionRecord(session, title, sent, format=origin, scope=scope, dates_messages=False)
@@ -178,8 +179,9 @@ def _metadata(value: dict[str, Any], where: str) -> tuple[dict[str, Any], list[I
     return metadata, notes
 
 
-def _export_origin(metadata: dict[str, Any]) -> tuple[str | None, Scope | None]:
-    """The format and owner of a message in an export of this program, removed from its metadata."""
+def export_origin(metadata: dict[str, Any]) -> tuple[str | None, Scope | None]:
+    """The format and owner of a message in an export of this program, removed from its metadata. None where it names
+    no known format."""
     from appliance.formats import formats
 
     source = metadata.get("source")
@@ -191,7 +193,7 @@ def _export_origin(metadata: dict[str, Any]) -> tuple[str | None, Scope | None]:
     if isinstance(user, str) and isinstance(namespace, str):
         metadata.pop("namespace", None)
         scope = Scope(metadata.pop("user_id"), namespace)
-    return None if source == "native" else source, scope
+    return source, scope
 
 
 def _is_state(value: dict[str, Any]) -> bool:

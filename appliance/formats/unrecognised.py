@@ -6,6 +6,7 @@ import json
 import re
 
 from appliance.errors import InputError
+from appliance.formats import exported_markdown
 from appliance.formats import text as texts
 from appliance.formats.base import Document, DocumentHead
 
@@ -39,6 +40,18 @@ _KINDS: tuple[tuple[int, bytes, str, str], ...] = (
     (4, b"ftyp", "a film, a sound or a picture (MPEG-4)", _NAME_AN_EXPORT),
 )
 """Kinds of files that people take for exports, by the bytes at an offset, each with what to do."""
+
+
+def refuse_export_without_ids(document: Document, head: DocumentHead) -> None:
+    """Refuse Markdown that this program exported before it wrote ids: all of it would come back as a new chat, also
+    what the memory has and what was forgotten.
+
+    Raises: InputError if it is that.
+    """
+    if exported_markdown.has_no_ids(head.text):
+        reason = "not recognised: a Markdown export of this program for reading, without the ids of its messages"
+        hint = "import the JSON Lines export of them, or with --format markdown, as a new chat"
+        raise InputError(reason, where=document.name, hint=hint)
 
 
 def recognition_error(

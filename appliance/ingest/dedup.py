@@ -80,6 +80,8 @@ def compare_with_store(
         and differs(known, by_id[external_id])
         and (progress is None or not messages.was_revision(tx, known.id, by_id[external_id]))
     ]
+    if progress is not None and progress.record.is_rendition:
+        changed = []
     edited = {key for key, _ in changed}
     dated = [
         (known.id, form)

@@ -1,4 +1,5 @@
-"""What is no chat by its name alone: files of the operating system, unfinished downloads, caches, keys.
+"""What is no chat by its name alone: files of the operating system, unfinished downloads, caches, keys; and folders
+that a file in them tells to be a program's own.
 
 A leading dot is no reason: coding agents keep their sessions in hidden folders (``.claude``, ``.codex``, ``.gemini``).
 """
@@ -7,6 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from pathlib import Path
+
+from appliance.paths import DATABASE, LOCK
 
 _SYSTEM = "a file of the operating system"
 _UNFINISHED = "still being written by a program"
@@ -51,6 +55,22 @@ def litter_reason(name: str, *, is_folder: bool) -> str:
     if name.startswith(_COMPANION):
         return _SYSTEM
     return _UNFINISHED if _UNFINISHED_NAME.fullmatch(name) else ""
+
+
+def folder_reason(folder: Path) -> str:
+    """Why a folder that the user did not name is not read, by what is in it; empty if it is read."""
+    if (folder / "pyvenv.cfg").is_file():
+        return "a virtual environment of Python"
+    if is_memory(folder):
+        return "a memory's own files: 'appliance export' writes its messages"
+    if (folder / "current").exists() and any(one.is_dir() for one in folder.glob("versions/*/bin")):
+        return "an installation of a program"
+    return ""
+
+
+def is_memory(folder: Path) -> bool:
+    """Whether a folder is the home of a memory."""
+    return (folder / DATABASE).is_file() and (folder / LOCK).is_file()
 
 
 def unfinished_reason(name: str, names: Collection[str]) -> str:

@@ -24,11 +24,11 @@ from appliance.errors import InputError
 from appliance.formats import detect
 from appliance.formats.base import Document, DocumentContext, Parser
 from appliance.formats.text import READ_ERRORS
-from appliance.ingest.litter import litter_reason, path_litter, unfinished_reason
+from appliance.ingest.litter import folder_reason, is_memory, litter_reason, path_litter, unfinished_reason
 from appliance.ingest.side_files import SideFiles
 from appliance.ingest.zip_members import ENCRYPTED, ZipContents, member_name, parent_of
 from appliance.ingest.zip_recovery import ZipDamage, open_zip
-from appliance.paths import DATABASE, LOCK, display_path
+from appliance.paths import DATABASE, display_path
 from appliance.types import InputProblem
 
 _ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
@@ -213,7 +213,9 @@ def _expand(
     if _is_of_a_memory(path):
         yield (_failed if explicit else _skipped)(path, "a memory's own files: 'appliance export' writes its messages")
     elif stat.S_ISDIR(info.st_mode):
-        if (info.st_dev, info.st_ino) in seen:
+        if not explicit and (reason := folder_reason(path)):
+            yield _skipped(path, reason)
+        elif (info.st_dev, info.st_ino) in seen:
             yield _skipped(path, "a link to a folder that has been read already")
         else:
             seen.add((info.st_dev, info.st_ino))
@@ -226,8 +228,7 @@ def _expand(
 
 def _is_of_a_memory(path: Path) -> bool:
     """Whether a path is the home of a memory, or a file of its database."""
-    home = path.parent if path.name.startswith(DATABASE) else path
-    return os.path.isfile(home / DATABASE) and os.path.isfile(home / LOCK)
+    return is_memory(path.parent if path.name.startswith(DATABASE) else path)
 
 
 def _folder(path: Path, root: _SourceRoot, seen: set[tuple[int, int]]) -> Iterator[Document | UnreadSource]:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from appliance.errors import HomeError
+from appliance.errors import HomeError, UsageError
 from appliance.formats import sqlite
 from appliance.ingest.discovery.places import is_history
-from appliance.ingest.litter import path_litter
+from appliance.ingest.litter import folder_reason, is_memory, path_litter
 from appliance.store.watched_files import FileStamp, WatchedEntry
 
 _READ_BYTES = 1 << 20
@@ -33,10 +33,13 @@ class WatchRoot:
         return self.path.parent if self.is_file else self.path
 
     def is_litter(self, path: Path) -> bool:
-        """Whether a path, by its names, is never a chat. What is named itself, or by a pattern, is none."""
+        """Whether a path is never a chat, by its names, or because a folder that it is in is a program's own. What is
+        named itself, or by a pattern, is none."""
         if self.is_file or self.patterns:
             return False
-        return bool(path_litter(path.relative_to(self.path).parts, is_folder=path.is_dir())[0])
+        inside = path.relative_to(self.path).parts
+        folders = (Path(self.path, *inside[:count]) for count in range(1, len(inside) + 1))
+        return bool(path_litter(inside, is_folder=path.is_dir())[0]) or any(map(folder_reason, folders))
 
     def selects(self, path: Path) -> bool:
         """Whether a file is one of those that are read."""
@@ -76,6 +79,16 @@ def check_readable(folders: Sequence[Path]) -> None:
         if folder.exists() and not os.access(folder, access):
             hint = "Check its permissions, or name another folder."
             raise HomeError("It can't be read: permission denied.", where=str(folder), hint=hint)
+
+
+def check_not_a_memory(folders: Sequence[Path]) -> None:
+    """
+    Raises:
+        UsageError: One of these folders is the home of a memory.
+    """
+    for folder in filter(is_memory, folders):
+        hint = f"What you put into its inbox is read: {folder / 'inbox'}. To watch other files, name their folder."
+        raise UsageError("It is a memory itself, whose own files are no chats.", where=str(folder), hint=hint)
 
 
 def _includes(outer: Path, path: Path) -> bool:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from appliance.ingest.file_events import FileEvents, ObservedFolder
 from appliance.ingest.file_outcomes import outcome_of
-from appliance.ingest.litter import UNFINISHED_ENDINGS, litter_reason
+from appliance.ingest.litter import UNFINISHED_ENDINGS, folder_reason, litter_reason
 from appliance.ingest.side_files import SideFiles
 from appliance.ingest.watch_roots import (
     WatchRoot,
@@ -256,7 +256,7 @@ class FolderWatcher:
         pending_folders = [(folder, Path(os.path.realpath(folder)))]
         while pending_folders:
             folder, real = pending_folders.pop()
-            if real in self._plan.excluded:
+            if real in self._plan.excluded or (folder != root.path and self._is_programs_own(folder, root)):
                 continue
             items: list[os.DirEntry[str]] = []
             with self._reporting(folder), os.scandir(folder) as scanned:
@@ -276,6 +276,13 @@ class FolderWatcher:
                 if entry is not None:
                     yield entry
 
+    def _is_programs_own(self, folder: Path, root: WatchRoot) -> bool:
+        """Whether a folder in a watched one is not read because of what is in it; says so once."""
+        if root.patterns or not (reason := folder_reason(folder)):
+            return False
+        self._report_once(f"{folder} is not read: {reason}")
+        return True
+
     @contextmanager
     def _reporting(self, path: Path) -> Iterator[None]:
         """Reports, once for each path, that it can't be read; a path that has disappeared is no problem."""
@@ -284,10 +291,12 @@ class FolderWatcher:
         except FileNotFoundError:
             pass
         except OSError as error:
-            problem = f"{path} can't be read: {error.strerror or error}"
-            if problem not in self._reported_problems:
-                self._reported_problems.add(problem)
-                self._on_trouble(problem)
+            self._report_once(f"{path} can't be read: {error.strerror or error}")
+
+    def _report_once(self, problem: str) -> None:
+        if problem not in self._reported_problems:
+            self._reported_problems.add(problem)
+            self._on_trouble(problem)
 
     def _changed_entries(self) -> Iterator[WatchedEntry]:
         """The files for which events have arrived since the last call."""

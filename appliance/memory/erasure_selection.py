@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from appliance.errors import NotFound, UsageError
-from appliance.memory import block_erasure
+from appliance.memory import block_erasure, traces
 from appliance.memory.echoes import Echoes, find_echoes
 from appliance.store import (
     archive,
@@ -385,9 +385,10 @@ def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
 
 def _existing_files(db: sqlite3.Connection, rows: Sequence[_MessageRow], sessions: Iterable[int]) -> tuple[str, ...]:
     """The files from which messages were read, and those that have messages of the same sessions, as far as they are
-    still there."""
+    still there and not empty; and watched files in which their texts stand."""
     paths = {row.path for row in rows if row.path} | {*imports.linked_sources(db, sessions).values()}
-    return tuple(sorted(path for path in paths if Path(path).is_file()))
+    there = {path for path in paths if Path(path).is_file() and Path(path).stat().st_size}
+    return tuple(sorted(there | {*traces.other_files_with(db, [row.key for row in rows], paths)}))
 
 
 def sessions_by_title(db: sqlite3.Connection, scope: Scope, title: str) -> set[int]:

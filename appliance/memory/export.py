@@ -141,24 +141,45 @@ def _message_object(row: MessageRow, info: SessionInfo, owner: str) -> dict[str,
     return {name: value for name, value in line.items() if value is not None}
 
 
-def markdown(db: sqlite3.Connection, user_id: str | None, ids: Sequence[str] = ()) -> Iterator[str]:
+def markdown(
+    db: sqlite3.Connection, user_id: str | None, ids: Sequence[str] = (), *, owner: str | None = None
+) -> Iterator[str]:
     """Yield the same messages as Markdown that can be imported (``formats.exported_markdown``): a heading a session,
-    then a piece a message.
+    then a piece a message. ``owner`` as for ``lines``; with None, every user is named.
 
     Raises:
         NotFound: An id names nothing.
         IncompleteExport: At the end, if some messages are damaged.
     """
     current_session: str | None = None
+    own_ids: dict[int, str] = {}
     for row, info in readable_messages(db, user_id, ids):
         if info.id != current_session:
             marker = f"{exported_markdown.MARKER}\n\n" if current_session is None else ""
             current_session = info.id
             title = info.title or info.external_id
-            yield marker + exported_markdown.heading(title, describe_session(info, ids))
+            yield marker + exported_markdown.heading(title, describe_session(info, ids), _conversation_id(info, owner))
+        if row.session_id != sessions.key(info) and row.session_id not in own_ids:
+            own_ids[row.session_id] = sessions.infos(db, [row.session_id])[0].external_id
         yield exported_markdown.message(
-            row.role, row.author, time_text(row) if row.sent_at else "", row.text, is_aside=not row.conversational
+            row.role,
+            row.author,
+            time_text(row) if row.sent_at else "",
+            row.text,
+            is_aside=not row.conversational,
+            id=row.external_id,
+            session=own_ids.get(row.session_id) if row.session_id != sessions.key(info) else None,
         )
+
+
+def _conversation_id(info: SessionInfo, owner: str | None) -> exported_markdown.ConversationId:
+    is_owners = info.user_id == owner and not info.namespace
+    return exported_markdown.ConversationId(
+        info.format,
+        info.external_id,
+        None if info.title_found else info.title,
+        None if is_owners else (info.user_id, info.namespace),
+    )
 
 
 def describe_session(info: SessionInfo, ids: Sequence[str]) -> str:

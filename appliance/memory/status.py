@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +15,7 @@ import msgspec
 
 from appliance.errors import EmbeddingApiError, IndexUnavailable
 from appliance.memory.erasure import unfinished
-from appliance.paths import Home, file_stats
+from appliance.paths import Home, display_path, file_stats
 from appliance.runtime.decoding import decode
 from appliance.runtime.metrics import Metrics, resident_memory
 from appliance.settings import DEFAULT_MODEL, FORMER_DEFAULT_MODELS
@@ -60,6 +61,7 @@ def status(
     is_building: bool = False,
     unfinished_imports: Sequence[UnfinishedImport] = (),
     *,
+    missing_folders: Sequence[Path] = (),
     embeds_unasked: bool = False,
     model_trouble: str = "",
 ) -> dict[str, Any]:
@@ -67,8 +69,9 @@ def status(
     messages are ``damaged``, and the health: "ok", or the first of them. The apparent size counts the holes of files,
     which take no room on the disk but in a copy without holes; the index has them while it is open. ``index`` says
     where that is, ``api_trouble`` why an embedding API failed, ``is_building`` that a generation is being built now,
-    ``unfinished_imports`` which imports were broken off, and ``embeds_unasked`` that chunks which wait are being
-    embedded: they are counted, and no trouble. ``model_trouble`` is why the model can't be used.
+    ``unfinished_imports`` which imports were broken off, ``missing_folders`` which folders of the settings are not
+    there to be watched, and ``embeds_unasked`` that chunks which wait are being embedded: they are counted, and no
+    trouble. ``model_trouble`` is why the model can't be used.
 
     ``recall`` says how many memories were recalled, and what they were worth; see ``feedback.overview``.
     ``latency`` (milliseconds) and ``memory`` (bytes) are what this process has measured of itself."""
@@ -80,7 +83,7 @@ def status(
     if generation and not pending and index and index.place == "embedded":
         # A restored home has no index. Opening it, which queues every chunk, would be too slow for a status.
         pending = 0 if generations.index_path(home, generation.id).is_dir() else chunk_count
-    problems = [(one, file_problems.is_there(one.path)) for one in file_problems.stored(db)]
+    problems = [(one, watched_files.is_there(one.path)) for one in file_problems.stored(db)]
     troubles = [
         *_damage_troubles(damaged),
         *([index.trouble] if index and index.trouble else []),
@@ -89,6 +92,15 @@ def status(
             is_index_away=bool(index and index.trouble), embeds_unasked=embeds_unasked, model_trouble=model_trouble,
         ),
     ]  # fmt: skip
+    for folder in missing_folders:
+        name = display_path(folder)
+        troubles.append(
+            f"the watched folder {name} is not there: mount or make it, or 'appliance watch remove {shlex.quote(name)}'"
+        )
+    if catalogue.is_lost(backups := catalogue.latest(home)):
+        troubles.append(
+            f"the backup {backups[0].path} was deleted, and no other is known: 'appliance backup FOLDER' makes one"
+        )
     if unread := sum(there for _, there in problems):  # of one that is gone, nothing can be read any more
         files = "1 file was" if unread == 1 else f"{unread:,} files were"
         troubles.append(f"{files} not read completely: 'appliance sources problems' says why, and what to do")
@@ -124,7 +136,7 @@ def status(
         },
         "generations": _generations(home, db, chunk_counts),
         "files": {
-            **{state: file_counts.get(state, 0) for state in get_args(watched_files.State)},
+            **{state: file_counts.get(state, 0) for state in (*get_args(watched_files.State), watched_files.GONE)},
             "troubles": [
                 {"path": one.shown_path, "reason": one.reason, "state": one.state, "is_there": there}
                 for one, there in sorted(problems, key=lambda pair: not pair[1])[:MAX_LISTED_FAILURES]
@@ -146,7 +158,7 @@ def status(
         },
         "recall": feedback.overview(db, now()),
         "memory": resident_memory(),
-        "backup": _backup(home),
+        "backup": _backup(backups),
         "index": None if index is None else asdict(index),
         "health": troubles[0] if troubles else "ok",
         "troubles": troubles,
@@ -191,9 +203,8 @@ def _milliseconds(histogram: Histogram) -> dict[str, float | int]:
     return {"calls": histogram.count, **rounded}
 
 
-def _backup(home: Home) -> dict[str, Any] | None:
+def _backup(found: Sequence[catalogue.LatestBackup]) -> dict[str, Any] | None:
     """The latest backup, whether it is there, and if not, the latest that is."""
-    found = catalogue.latest(home)
     if not found:
         return None
     other = {"path": found[1].path, "at": found[1].at} if len(found) > 1 else None

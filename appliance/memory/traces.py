@@ -10,14 +10,17 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
 
 from appliance import paths
+from appliance.memory import erased_texts
 from appliance.memory.erased_texts import ErasedTexts
 from appliance.paths import Home
-from appliance.store import lexical, messages
+from appliance.store import lexical, messages, watched_files
 from appliance.store.file_search import TextFinder, data_bytes, find_in_file
 from appliance.store.room import file_errors
 from appliance.store.variants import normalize_text
@@ -47,6 +50,9 @@ MAX_WORDS = 20_000
 
 MAX_NAMED_MESSAGES = 10
 """Messages that are named as saying what was erased."""
+MAX_SOUGHT_MESSAGES = 1_000
+MAX_WATCHED_BYTES = 32_000_000
+"""Messages that are sought in watched files, and bytes of those, the smallest first: a tenth of a second."""
 
 _WORD = re.compile(r"\w{3,}")
 
@@ -97,6 +103,29 @@ def _find_traces(db: sqlite3.Connection, home: Home, erased: ErasedTexts) -> Era
         repeated=len(repeated),
         repeated_by=_messages_that_say(db, repeated),
     )
+
+
+def other_files_with(db: sqlite3.Connection, keys: Sequence[int], known: Collection[str]) -> list[str]:
+    """Return watched files, besides the ``known`` ones, in which the texts of these messages stand now: of files that
+    no message was read from, such as an export for reading, nothing else tells. What is long or large is not read."""
+    pieces = distinctive_pieces(erased_texts.read(db, keys[:MAX_SOUGHT_MESSAGES], 0))
+    files = dict(_watched_sizes(db, known)) if pieces else {}
+    finder, found, left = TextFinder([*pieces][:PIECES_A_PASS]) if files else None, [], MAX_WATCHED_BYTES
+    for path in sorted(files, key=files.__getitem__):
+        if finder is None or (left := left - files[path]) < 0:
+            break
+        with suppress(OSError):
+            if find_in_file(path, finder)[0]:
+                found.append(paths.display_path(path))
+    return found
+
+
+def _watched_sizes(db: sqlite3.Connection, known: Collection[str]) -> Iterator[tuple[Path, int]]:
+    named = {*known, *(str(parent) for path in known for parent in Path(path).parents)}  # a zip by its documents
+    for file in watched_files.entries(db):
+        with suppress(OSError):
+            if paths.display_path(file.path) not in named and stat.S_ISREG((found := file.path.stat()).st_mode):
+                yield file.path, found.st_size
 
 
 def _repeated(

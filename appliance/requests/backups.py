@@ -17,7 +17,7 @@ class BackupRequest(Request[BackupReport]):
 
     Args:
         target: A folder, which is created if necessary, or a file, named with a suffix: a file holds one backup, and
-            replaces an earlier one.
+            replaces an earlier one. The folder that it is in must be there.
         keep: Then remove older backups, except the last one of each of so many days, weeks, months and years that have
             any: "7d4w12m". By default all are kept.
         passphrase: Encrypt a new folder or file with this passphrase; also reads an encrypted folder for ``keep``.
@@ -25,7 +25,8 @@ class BackupRequest(Request[BackupReport]):
         identity: The file of a private key, which reads an encrypted folder for ``keep``.
 
     Raises:
-        UsageError: The target lies within the memory, ``keep`` has another form, or the keys do not fit.
+        UsageError: The target lies within the memory, or in a folder that is not there; ``keep`` has another form, or
+            the keys do not fit.
         StoreError: The target can't be written, or holds other files.
     """
 

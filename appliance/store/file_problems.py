@@ -67,17 +67,6 @@ def stored(db: sqlite3.Connection, *, dismissed: bool = False) -> list[StoredPro
     ]  # fmt: skip
 
 
-def is_there(path: Path) -> bool:
-    """Whether a file exists, as far as that can be told: one in a folder that can't be read may well be there."""
-    try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
-    return True
-
-
 def note_by_hand(tx: sqlite3.Connection, file: WatchedEntry) -> None:
     """Note that a file which was imported by hand was not read completely. What the watcher read well, or is about to
     read, stays as it is."""

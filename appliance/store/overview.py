@@ -13,7 +13,7 @@ from appliance.store.messages import message_id
 from appliance.store.session_listing import NOT_HIDDEN_SQL
 from appliance.store.sessions import public_id
 from appliance.store.visibility import NOT_EXPIRED
-from appliance.store.watched_files import NAMED_SQL
+from appliance.store.watched_files import GONE, NAMED_SQL, is_there
 from appliance.timestamps import iso_from_microseconds, now
 from appliance.types import Activity, FilterChoices, Filters, ImportedFile, ImportedSession, Outline, Scope, WatchedFile
 from appliance.types.overview import MAX_MENTION_CHOICES
@@ -91,8 +91,11 @@ def files(db: sqlite3.Connection, limit: int) -> list[WatchedFile]:
     )
     found = []
     for path, root, size, state, reason, read_at in rows:
+        is_gone = not is_there(path)
         path, root = (os.fsdecode(name).encode("utf-8", "replace").decode() for name in (path, root))
         read_at = None if read_at is None else iso_from_microseconds(read_at)
+        if state != "queued" and is_gone:
+            state = GONE
         found.append(WatchedFile(path, root, size, state, reason, read_at))
     return found
 
@@ -125,6 +128,12 @@ _SHARED_SQL = (
 )
 
 
+# The watcher, or a person, has read the file again, and no message of it could be stored.
+_FAILED_SINCE_SQL = (
+    "EXISTS (SELECT 1 FROM file w WHERE w.path = CAST(f.path AS BLOB) AND w.state IN ('failed', 'partial'))"
+)
+
+
 def imported_files(
     db: sqlite3.Connection, path: str | None, limit: int, user_id: str | None = None
 ) -> list[ImportedFile]:
@@ -136,7 +145,7 @@ def imported_files(
         for end, column in (("min", "first_at"), ("max", "last_at"))
     )
     rows = db.execute(
-        f"SELECT f.path, f.format, f.bytes, {first_at}, {last_at} AS own_at, f.complete,"
+        f"SELECT f.path, f.format, f.bytes, {first_at}, {last_at} AS own_at, f.complete AND NOT {_FAILED_SINCE_SQL},"
         f" (SELECT count(*) FROM {_GIVEN_SESSIONS_SQL}), (SELECT count(*) FROM {_GIVEN_MESSAGES_SQL})"
         f" FROM (SELECT * FROM source f WHERE {'1' if path is None else _IN_FILE_SQL}"
         f"  AND {'1' if user_id is None else _OF_USER_SQL}"

@@ -68,7 +68,8 @@ def is_in_names(db: sqlite3.Connection, word: str, filters: Filters) -> bool:
 
 def similar_word(db: sqlite3.Connection, word: str, filters: Filters) -> str | None:
     """Return the word of the scope of which one slip makes ``word``: a letter too much, too little, another one, or two
-    in the wrong order. Of several, it is the one that most messages have; None if there is none."""
+    in the wrong order. Of several, it is one with a letter doubled or not, which is the slip that people make most
+    ("parot"), and then the one that most messages have; None if there is none."""
     where, values = _scope_conditions(filters)
     forms = sorted(_forms(word))
     rows = fetch_in_one_step(
@@ -80,7 +81,7 @@ def similar_word(db: sqlite3.Connection, word: str, filters: Filters) -> str | N
         (MAX_CHECKED_POSTINGS, *values, json_keys(map(quote_fts, forms))),
         columns=2,
     )
-    best = sorted(rows, key=lambda row: (-row[1], row[0]))
+    best = sorted(rows, key=lambda row: (not _differs_by_doubling(word, forms[row[0]]), -row[1], row[0]))
     for place, _ in best[:MAX_READ_WORDS]:
         if (spelled := _spelling(db, forms[place], filters)) is not None:
             return spelled
@@ -98,6 +99,12 @@ def _spelling(db: sqlite3.Connection, form: str, filters: Filters) -> str | None
     plain = _without_accents(form)
     words = (word for (text,) in rows for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
     return next((word for word in words if _without_accents(word) == plain), None)
+
+
+def _differs_by_doubling(word: str, form: str) -> bool:
+    """Whether two words are the same but for a letter that one of them has twice in a row."""
+    short, long = sorted((word, form), key=len)
+    return any(long[:at] + long[at + 1 :] == short and long[at] == long[at - 1] for at in range(1, len(long)))
 
 
 def transpositions(word: str) -> set[str]:

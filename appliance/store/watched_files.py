@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from appliance.store import tombstones
 from appliance.store.sql import fetch_int, placeholders
@@ -152,23 +153,45 @@ def delete_queued(tx: sqlite3.Connection, path: Path) -> None:
     tx.execute("DELETE FROM file WHERE path = ? AND state = 'queued'", (os.fsencode(path),))
 
 
+def is_there(path: str | bytes | os.PathLike[str]) -> bool:
+    """Whether a file exists, as far as that can be told: one in a folder that can't be read may well be there."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+GONE = "gone"
+"""Counts the files that were read and are not there any more, beside the states."""
+
+
 def counts(db: sqlite3.Connection) -> dict[str, int]:
-    """Return the number of files of watched folders in each state."""
-    return dict(db.execute("SELECT state, count(*) FROM file WHERE root <> x'' GROUP BY state ORDER BY state"))
+    """Return the number of files of watched folders in each state, and of those that are ``GONE``."""
+    return _counted(db.execute("SELECT path, state FROM file WHERE root <> x''"))
+
+
+def _counted(rows: Iterable[tuple[bytes, State]]) -> dict[str, int]:
+    """Count files by their states. A forgotten file has no path to look at."""
+    states: Counter[str] = Counter()
+    for path, state in rows:
+        states[state if path.startswith(FORGOTTEN) or is_there(path) else GONE] += 1
+    return {state: states[state] for state in (*get_args(State), GONE) if states[state]}
 
 
 def states_in(db: sqlite3.Connection, place: Path) -> tuple[dict[str, int], int | None]:
-    """Return the number of files in each state that lie in a folder, or are this file, without those that were imported
-    by hand, and when one was last read (microseconds)."""
+    """Return the same of the files that lie in a folder, or are this file, without those that were imported by hand,
+    and when one was last read (microseconds)."""
     encoded = os.fsencode(place)
     inside = encoded.rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep)
     rows = db.execute(
-        "SELECT state, count(*), max(read_at) FROM file WHERE root <> x'' AND (path = ? OR (path > ? AND path < ?))"
-        " GROUP BY state ORDER BY state",
+        "SELECT path, state, read_at FROM file WHERE root <> x'' AND (path = ? OR (path > ? AND path < ?))",
         (encoded, inside, inside[:-1] + bytes([inside[-1] + 1])),
     ).fetchall()
     times = [read_at for _, _, read_at in rows if read_at is not None]
-    return {state: count for state, count, _ in rows}, max(times, default=None)
+    return _counted((path, state) for path, state, _ in rows), max(times, default=None)
 
 
 def recently_read(db: sqlite3.Connection, scope: Scope, owner: str, since: int) -> int:

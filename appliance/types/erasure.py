@@ -45,10 +45,11 @@ class BlockErasure:
 class ErasurePreview:
     """What an erasure would remove. ``sessions`` would become empty; ``touched`` are all sessions that would lose a
     message. ``formats`` counts messages by format. ``files`` are the existing files that the messages were read
-    from, and others that have messages of the same sessions. ``facts`` counts those that rest on nothing else or
-    are among ``named_facts``, which have the words themselves. ``all_of`` is the scope if its whole memory would
-    be erased. ``found_in`` are the places where words were looked for, with the number of messages that each leads
-    to, and ``found_elsewhere`` the messages that don't have them in their text, with these places. ``found_alone``
+    from, others that have messages of the same sessions, and watched files in which the texts stand. ``facts`` counts
+    those that rest on nothing else or are among ``named_facts``, which have the words themselves. ``all_of`` is the
+    scope if its whole memory would be erased. ``found_in`` are the places where words were looked for, with the number
+    of messages that each leads to, and ``found_elsewhere`` the messages that don't have them in their text, with these
+    places. ``found_alone``
     counts what is found in such a place without any message: facts, sessions by their titles and metadata, and blocks.
     ``echoes`` would stay and still say it; with echoes, they are among what is erased, and ``summaries`` too.
     ``blocks`` is what would be taken out of core memory, and ``block_echoes`` what the echoes among blocks say.

@@ -74,12 +74,13 @@ class Activity:
 @dataclass(frozen=True, slots=True)
 class WatchedFile:
     """A file of a watched ``folder``, which is "" for one that was imported by hand. ``size`` is in bytes; ``reason``
-    says why the file was not read completely; ``read_at`` is ISO 8601, None for a file that has not been read yet."""
+    says why the file was not read completely; ``read_at`` is ISO 8601, None for a file that has not been read yet. One
+    that was read and is not there any more is "gone"."""
 
     path: str
     folder: str
     size: int
-    state: Literal["queued", "read", "partial", "skipped", "failed"]
+    state: Literal["queued", "read", "partial", "skipped", "failed", "gone"]
     reason: str
     read_at: str | None
 

@@ -19,9 +19,10 @@ class SessionRecord:
     ``external_id`` is the source's own id, else one derived from what identifies the chat (its name). ``created_at``
     is aware where the source gives a zone, naive where it gives none, None where it gives no time; messages without a
     time take it if ``dates_messages`` is True. With ``has_global_ids``, a message that another session of the format
-    has under the same id is that message, and not stored again. Only the native
-    interchange format sets ``format`` and ``scope``, the original ones of the session: messages that were exported
-    and are read back belong to the session that they came from.
+    has under the same id is that message, and not stored again. Only the
+    exports of this program set ``format`` and ``scope``, the original ones of the session: messages that were exported
+    and are read back belong to the session that they came from. With ``is_rendition``, the messages lack parts that
+    only the memory has, so that those it knows stay as they are.
     """
 
     external_id: str
@@ -32,6 +33,7 @@ class SessionRecord:
     scope: Scope | None = None
     dates_messages: bool = True
     has_global_ids: bool = False
+    is_rendition: bool = False
 
     @property
     def key(self) -> str:

@@ -93,7 +93,8 @@ def test_status_shows_disk_use_and_apparent_size(run: Run, kept: Path) -> None:
     assert after["apparent_bytes"]["index"] == before["apparent_bytes"]["index"] + 300_000_000
     assert after["disk_bytes"]["index"] < before["disk_bytes"]["index"] + 1_000_000
     assert re.search(
-        r"\ndisk +database .+\nsize of files +30\d MB, space reserved in them included\n", run("status").stdout
+        r"\ndisk +[\d.]+ [KM]B: database .+\nsize of files +30\d MB, space reserved in them included\n",
+        run("status").stdout,
     )
 
 

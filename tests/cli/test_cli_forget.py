@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,25 @@ def test_the_next_ingest_leaves_it_out_unless_told(run: Run, filled: Path, chats
     assert report["totals"]["new"] == 0
     assert "skipped 1 message that" in report["files"][0]["notes"][0]["message"]
     assert document(run("ingest", chats, "--again", "--json"))["totals"]["new"] == 1
+
+
+def test_a_markdown_export_brings_nothing_back_and_changes_nothing(run: Run, filled: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "downloads"
+    folder.mkdir()
+    before = run("export", "-").stdout
+    run("export", folder / "reading.md")
+    text = (folder / "reading.md").read_text()
+    (folder / "reading.md").write_text(text.replace(HOTEL, f"edited {HOTEL}"))
+    assert document(run("ingest", folder, "--json"))["totals"]["new"] == 0
+    assert run("export", "-").stdout == before  # neither an edit of it, nor what it does not say
+    run("forget", "--query", HOTEL, "--yes")
+    (folder / "earlier.md").write_text(re.sub(r"\n*<!-- \{.*| <!-- \{.*", "", text).replace("format 2", "format 1"))
+    report = document(run("ingest", folder, "--json"))
+    assert report["totals"]["new"] == 0
+    notes = {Path(file["path"]).name: file["notes"][0]["message"] for file in report["files"]}
+    assert "skipped 1 message that had been forgotten" in notes["reading.md"]
+    assert "a Markdown export of this program" in notes["earlier.md"]
+    assert run("ingest", folder / "earlier.md").exit_code == 1
 
 
 def test_a_deleted_conversation_stays_deleted_unless_told(run: Run, filled: Path, chats: Path) -> None:

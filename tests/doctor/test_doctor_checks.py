@@ -119,6 +119,11 @@ WRONG = [
     (of_settings(ConfigError("Unknown setting x.", where="c.toml")), "c.toml: Unknown setting x.", "config"),
     (of_database(replace(STORED, schema=99)), "schema 99", "Update the program"),
     (of_database(stored.StoredFacts("unreadable", "it is empty")), "it is empty", "appliance recover"),
+    (
+        stored.check_imports(stored.StoredFacts("read", problems=("/a", "/b", "/c", "/d"))),
+        "/a, /b, /c and 1 more were not read completely",
+        "appliance sources problems",
+    ),
     (of_database(stored.StoredFacts("empty", has_others=True)), "is missing", "appliance recover /h --home NEW"),
     (running.check_owner(replace(OWNER, is_suspended=True), "1.0"), "is stopped", "kill -CONT 7"),
     (running.check_owner(replace(OWNER, answers=False), "1.0"), "does not answer", "kill 7"),

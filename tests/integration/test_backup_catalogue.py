@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from appliance import Appliance, Backups
-from appliance.errors import StoreCorrupt, StoreError
+from appliance.doctor import stored
+from appliance.errors import StoreCorrupt, StoreError, UsageError
 from appliance.paths import Home
 from appliance.store import migrations
 from appliance.store.backup import catalogue, making
+from appliance.timestamps import iso_from_microseconds, now
 from appliance_models import HashEmbedder
 
 
@@ -26,6 +28,10 @@ def memory(tmp_path: Path) -> Any:
     with opened(tmp_path / "home") as memory:
         memory.sessions.create(title="notes").add("user", "the saffron elephant is in the blue cupboard")
         yield memory
+
+
+def now_text() -> str:
+    return iso_from_microseconds(now())
 
 
 def damaged(home: Path) -> None:
@@ -44,6 +50,26 @@ def test_a_home_knows_where_its_backups_are(memory: Appliance, tmp_path: Path) -
     assert (file.path, file.times) == (str(tmp_path / "one.backup"), (second.at,))
     shutil.rmtree(tmp_path / "folder")
     assert next((one.times, one.is_reachable) for one in memory.backups.known()) == ((first.at, third.at), False)
+    with pytest.raises(UsageError, match=r"folder for the backup does not exist"):
+        memory.backup(tmp_path / "not" / "there")
+
+
+def test_a_deleted_backup_is_a_trouble_and_one_out_of_reach_is_not(memory: Appliance, tmp_path: Path) -> None:
+    drive = tmp_path / "drive"
+    drive.mkdir()
+    memory.backup(drive / "folder")
+    home = Home(tmp_path / "home")
+
+    def is_told() -> bool:
+        return any("was deleted" in line for line in memory.status()["troubles"])
+
+    assert not is_told() and stored.check_backups(home) is None
+    shutil.rmtree(drive / "folder")
+    assert not is_told(), "the drive may not be connected"
+    assert "not in reach now" in catalogue.holding(home, now_text())[0]
+    (drive / "another").touch()
+    assert is_told() and (check := stored.check_backups(home)) is not None and not check.ok
+    assert catalogue.holding(home, now_text()) == []
 
 
 def test_a_restored_home_knows_where_it_is_from(memory: Appliance, tmp_path: Path) -> None:

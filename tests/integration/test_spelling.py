@@ -24,6 +24,9 @@ SAID = {
         "Красная машина стоит у дома",
         "We hiked over the bridge",
         "I was relieved",
+        "The kennel is dry",
+        "The keel is red",
+        "A new keel",
     ],
     "ben": ["My potery broke", "The flamingo stands on one leg"],
 }
@@ -70,6 +73,7 @@ def asked(memory: Appliance, query: str, **how: object) -> tuple[list[str], list
         ("la bibliotega", {"bibliotega": "biblioteca"}, 4),
         ("öğretmn", {"öğretmn": "öğretmen"}, 5),
         ("мошина", {"мошина": "машина"}, 6),
+        ("kenel", {"kenel": "kennel"}, 9),  # and not "keel", which more messages have
     ],
 )
 def test_a_slip_is_found_and_said(said: Appliance, query: str, corrections: dict[str, str], answer: int) -> None:
@@ -125,7 +129,7 @@ def test_what_a_session_withholds_is_no_spelling_for_others(said: Appliance) -> 
 
 def test_an_archived_word_is_known(said: Appliance) -> None:
     said.embed_pending()
-    assert said.archive.run(importance=1.0, days=0).archived == 11
+    assert said.archive.run(importance=1.0, days=0).archived == sum(map(len, SAID.values()))
     assert asked(said, "necklace", include_archived=True)[1] == [SAID["me"][0]]
     assert asked(said, "necklace")[0] == []
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from appliance.formats import exported_markdown
-from appliance.types import MessageRecord, Record, Role, SessionRecord
+from appliance.types import InputProblem, MessageRecord, Record, Role, Scope, SessionRecord
 from tests.examples import examples
 
 WHEN = "2026-02-18T08:20:00+00:00"
@@ -40,14 +40,22 @@ HOSTILE = (
     "\n\nblank lines around\n\n",
     "    # indented code\n\n   # not indented enough",
     exported_markdown.MARKER,
+    '<!-- {"source": "native", "session_id": "another"} -->',
+    '**assistant** <!-- {"message_id": "m2"} -->',
 )
+
+CONVERSATION = exported_markdown.ConversationId("whatsapp", "chat --> <b>", "A title", ("ana", ""))
 
 Said = tuple[Role, str | None, str, str, bool]
 
 
 def written(said: list[Said]) -> str:
-    body = (exported_markdown.message(role, author, when, text, is_aside=a) for role, author, when, text, a in said)
-    return "".join((exported_markdown.MARKER, "\n\n", exported_markdown.heading("A title", "native, 1 message"), *body))
+    body = (
+        exported_markdown.message(role, author, when, text, is_aside=a, id=f"m-->{number}")
+        for number, (role, author, when, text, a) in enumerate(said)
+    )
+    heading = exported_markdown.heading("A title", "native, 1 message", CONVERSATION)
+    return "".join((exported_markdown.MARKER, "\n\n", heading, *body))
 
 
 def read(text: str) -> list[Record]:
@@ -64,6 +72,12 @@ def test_what_imitates_the_export_is_read_back_as_text(aside: bool) -> None:
     records = read(written(said))
     assert said_in(records) == [(role, author, text) for role, author, _, text, _ in said]
     assert [type(record) for record in records] == [SessionRecord] + [MessageRecord] * len(said)
+    assert isinstance(records[0], SessionRecord) and records[0].is_rendition
+    assert (records[0].format, records[0].external_id, records[0].scope) == (
+        "whatsapp", "chat --> <b>", Scope("ana", ""),
+    )  # fmt: skip
+    ids = [record.external_id for record in records if isinstance(record, MessageRecord)]
+    assert ids == [f"m-->{number}" for number in range(len(said))]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -71,10 +85,11 @@ def test_what_imitates_the_export_is_seen_to_be_text(text: str) -> None:
     shown = MarkdownIt().parse(written([("user", "Ann", WHEN, text, False), ("user", "Ben", WHEN, "The end.", False)]))
     headings = [token for token in shown if token.type == "heading_open" and token.tag == "h1" and token.level == 0]
     assert len(headings) == 1
-    assert [token.content.strip() for token in shown if token.type == "html_block"] == [exported_markdown.MARKER]
+    assert [token.content.strip() for token in shown if token.type == "html_block"][:1] == [exported_markdown.MARKER]
+    assert sum(token.type == "html_block" for token in shown) == 2
     inline = [token for token in shown if token.type == "inline" and token.level == 1]
     openers = [token for token in inline if token.content.startswith("**")]
-    assert [token.content for token in openers] == [f"**Ann** · {WHEN}", f"**Ben** · {WHEN}"]
+    assert [token.content.partition(" <!--")[0] for token in openers] == [f"**Ann** · {WHEN}", f"**Ben** · {WHEN}"]
     assert inline[-1].content == "The end."
 
 
@@ -110,11 +125,20 @@ def test_a_file_whose_line_ends_were_changed_is_read_as_it_was() -> None:
     assert said_in(records) == [("tool", None, "one\n\n# two"), ("user", "Ann", "```\nthree\n```")]
 
 
-def test_several_conversations_with_the_same_words_stay_several() -> None:
-    once = exported_markdown.heading("A", "native, 1 message") + exported_markdown.message(
-        "user", None, "", "Hello", is_aside=False
-    )
-    records = read(exported_markdown.MARKER + "\n\n" + once + once)
+def test_without_an_id_nothing_is_imported() -> None:
+    said: list[Said] = [("user", "Ann", WHEN, "one", False), ("user", "Ben", WHEN, "two", False)]
+    lines = written(said).split("\n")
+    bare = [line.partition(" <!--")[0] if line.startswith("**Ann") else line for line in lines]
+    records = read("\n".join(bare))
+    assert said_in(records) == [("user", "Ben", "two")]
+    assert [record.where for record in records if isinstance(record, InputProblem)] == ["line 9"]
+    records = read("\n".join(line for line in lines if "session_id" not in line))
+    assert [type(record) for record in records] == [InputProblem]
+
+
+def test_several_conversations_without_ids_and_with_the_same_words_stay_several() -> None:
+    once = "# A\n\n_native, 1 message_\n\n**user**\n\nHello\n\n"
+    records = read(exported_markdown.MARKER_WITHOUT_IDS + "\n\n" + once + once)
     sessions = [record.external_id for record in records if isinstance(record, SessionRecord)]
     assert len(sessions) == len(set(sessions)) == 2
     assert list(chain(said_in(records))) == [("user", None, "Hello")] * 2

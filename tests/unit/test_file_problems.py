@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from appliance import Appliance
+from appliance.errors import UsageError
+from appliance.formats import exported_markdown
 
 GOOD = '{"session_id": "a", "message_id": "1", "role": "user", "content": "the boat is blue"}\n'
 
@@ -54,6 +59,45 @@ def test_a_file_is_dismissed_and_counts_anew_once_it_is_imported_again(memory: A
     assert troubles(memory)
     packed.unlink()
     assert [one.path for one in memory.overview.dismiss_problems(gone=True)] == [str(packed)]
+
+
+def test_what_became_of_a_watched_file_is_said_the_same_everywhere(memory: Appliance, tmp_path: Path) -> None:
+    folder = tmp_path / "watched"
+    folder.mkdir()
+    first, copy, export = tmp_path / "first.jsonl", folder / "copy.jsonl", folder / "export.md"
+    first.write_text(GOOD)
+    copy.write_text(f"{GOOD}broken\n")
+    memory.ingest(first)
+    export.write_text(f"{exported_markdown.MARKER_WITHOUT_IDS}\n\n# A\n\n**user**\n\nthe boat is blue\n")
+    for name in ("environment/pyvenv.cfg", "kit/current", "kit/versions/1/bin/python"):
+        (folder / name).parent.mkdir(parents=True)
+        (folder / name).touch()
+    memory.watching.add([str(folder)])
+    told: list[str] = []
+    memory.watcher(on_trouble=told.append).run(once=True)
+    assert [line.rpartition(": ")[2] for line in told] == [
+        "an installation of a program", "a virtual environment of Python",
+    ]  # fmt: skip
+    (problem,) = memory.overview.file_problems()
+    assert (problem.messages, problem.sessions, problem.is_watched) == (0, 1, True), "all known from the first file"
+
+    first.write_text("")
+    memory.ingest(first)
+    assert [one.complete for one in memory.overview.imported_files(str(first))] == [False]
+    preview = memory.erasure.preview(query="the boat is blue")
+    assert preview.files == (str(copy), str(export)), "the first is empty, and nothing was read from the export"
+
+    assert memory.watching.list()[1].files == {"partial": 1, "skipped": 1}
+    copy.unlink()
+    assert memory.watching.list()[1].files == {"skipped": 1, "gone": 1}
+    states = memory.status()["files"]
+    assert (states["gone"], states["partial"]) == (1, 0)
+    listed = {Path(one.path).name: one.state for one in memory.overview.files()}
+    assert listed == {"first.jsonl": "failed", "copy.jsonl": "gone", "export.md": "skipped"}
+    shutil.rmtree(folder)
+    assert any(f"the watched folder {folder} is not there" in line for line in memory.status()["troubles"])
+    with pytest.raises(UsageError, match="It is a memory itself"):
+        memory.watching.add([str(memory.home.root)])
 
 
 def test_the_name_of_a_forgotten_file_is_not_kept(memory: Appliance, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ damaged, and when something is forgotten that they still hold."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress
@@ -86,15 +87,27 @@ def latest(home: Home) -> list[LatestBackup]:
     return [LatestBackup(path, iso_from_microseconds(time_of(id)), is_there) for id, path, is_there in meant]
 
 
+def is_lost(found: Sequence[LatestBackup]) -> bool:
+    """Whether none of the backups that ``latest`` returns is there, and the latest was deleted."""
+    return bool(found) and not any(one.is_there for one in found) and _is_deleted(Path(found[0].path))
+
+
+def _is_deleted(path: Path) -> bool:
+    """Whether a folder or file is not there though its disk is: an empty folder may be where a disk belongs."""
+    with suppress(OSError):
+        return not os.path.lexists(path) and next(path.parent.iterdir(), None) is not None
+    return False
+
+
 def holding(home: Home, forgotten_at: str) -> list[str]:
     """Return the paths of repositories with a backup from before something was forgotten, each with the time of its
-    latest such backup."""
+    latest such backup. One that can't be reached now is named, one that was deleted is not."""
     before = datetime.fromisoformat(forgotten_at)
     found = []
     for one in known(home):
         times = [time for time in one.times if datetime.fromisoformat(time) <= before]
-        if times:
-            found.append(f"{one.path} ({times[-1][:10]})")
+        if times and (one.is_reachable or not _is_deleted(Path(one.path))):
+            found.append(f"{one.path} ({times[-1][:10]}{'' if one.is_reachable else ', not in reach now'})")
     return found
 
 

@@ -67,6 +67,9 @@ def make(
     if home.root.resolve() in (target.resolve(), *target.resolve().parents) and home.backups not in target.parents:
         hint = "Name a folder on another disk, so that the backup outlives the memory."
         raise UsageError("A backup can't lie within the memory itself.", where=str(target), hint=hint)
+    if not target.parent.is_dir() and home.backups not in target.parents:
+        hint = "Make it first, check the spelling, or connect its disk."
+        raise UsageError("The folder for the backup does not exist.", where=str(target.parent), hint=hint)
     if keep is not None and storage.is_archive(target):
         raise UsageError("--keep needs a folder: a file holds one backup.", where=str(target))
     with repository.opened_to_write(target, keys) as written:

@@ -135,7 +135,7 @@ class InboxScreen(FrameScreen):
             await asyncio.sleep(REFRESH_INTERVAL_SECONDS)
 
     def _show_folders(self, folders: list[str], counts: dict[str, int]) -> None:
-        states = ("queued", "read", "partial", "skipped", "failed")
+        states = ("queued", "read", "partial", "skipped", "failed", "gone")
         parts = [f"{counts[state]:,} {STATES[state][1]}" for state in states if counts.get(state)]
         total = sum(counts.get(state, 0) for state in states)
         if total > MAX_LISTED_FILES:

@@ -39,6 +39,7 @@ STATES = {
     "partial": ("◐", "partly", "$text-warning"),
     "skipped": ("–", "skipped", "$foreground-muted"),
     "failed": ("✗", "failed", "$text-error"),
+    "gone": ("–", "gone", "$foreground-muted"),
 }
 """Symbol, label and colour of each state of a file."""
 
