@@ -84,6 +84,7 @@ def list_people(
         ]  # fmt: skip
         heads = ["ID", "Name", "Messages", "Conversations", "Sources", "First", "Last"]
         output.print_table(heads, rows, right=["Messages", "Conversations"])
+    _say_who_you_are(next((one for one in found.people if one.me), None))
     left = len(found.people) - len(shown)
     output.say(
         f"{output.plural(len(found.people), 'person').replace('persons', 'people')}"
@@ -272,6 +273,7 @@ def me(
         output.print_line(f"You are {found.name} ({found.id}).")
         for kind, values in _by_kind(found.identities).items():
             output.print_line(f"  {kind}: {values}")
+        output.say(_HOW_TO_CHANGE)
 
 
 @verbs.command("undo")
@@ -284,6 +286,19 @@ def undo(user: options.User = None, home: options.Home = None, json: options.Jso
     """
     with options.open_to_read(home, "people undo") as memory:
         _report(memory.people.undo(user), json)
+
+
+_HOW_TO_CHANGE = "If you are somebody else, say so with 'appliance people me PERSON'."
+
+
+def _say_who_you_are(person: Person | None) -> None:
+    """Say who is taken as the person whose memory it is, from where that is known, and how to change it."""
+    if person is not None:
+        known = " and ".join(_sources(person.identities))
+        output.say(
+            f"You are taken to be {output.one_line(person.name)} ({person.id}), known from {known}. What users without"
+            f" a name wrote to assistants counts as yours too. {_HOW_TO_CHANGE}"
+        )
 
 
 def _report(change: PeopleChange, as_json: bool) -> None:

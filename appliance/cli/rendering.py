@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -150,7 +151,9 @@ def print_context_report(context: Context) -> None:
             noun = {"core": "block", "profile": "fact", "summary": "sentence"}.get(layer.name, "message")
             output.say(f"  {layer.name}: {output.plural(len(layer.items), noun)}, {layer.tokens:,} tokens ({kinds})")
     if context.dropped:
-        output.say(f"  left out: {_count_values([dropped.reason for dropped in context.dropped])}")
+        output.say("  left out:")
+        for reason, count in Counter(dropped.reason for dropped in context.dropped).most_common():
+            output.say(f"    {count:,}: {reason}")
     output.say_notes(context.notes)
 
 

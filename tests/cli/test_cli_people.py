@@ -56,6 +56,8 @@ def test_people_are_merged_split_renamed_and_all_that_is_undone(run: Run, known:
 
 def test_me_is_shown_and_set(run: Run, known: Path) -> None:
     assert run("people", "me").stdout.startswith("You are Ana Silva (p")
+    listed = run("people").stderr
+    assert "You are taken to be Ana Silva (p" in listed and "'appliance people me PERSON'" in listed
     assert "You are Ben Carter" in run("people", "me", "ben@carter.example").stderr
     assert run("people", "me").stdout.startswith("You are Ben Carter")
 
