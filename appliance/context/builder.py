@@ -74,6 +74,7 @@ class ContextSources:
         find_summaries: Finds procedures, for a query that asks how to do something. Other summaries come with the hits.
         is_how_to: Whether a query asks how to do something.
         recent_summaries: Lists the summaries of the last active sessions, one each, no more than a number.
+        own_summaries: Lists those of the last sessions that tell of the person whose memory it is in the same way.
     """
 
     database: Database
@@ -84,6 +85,7 @@ class ContextSources:
     find_summaries: Callable[[SearchSummariesRequest], Sequence[SummaryHit]] = lambda request: ()
     is_how_to: Callable[[str], bool] = lambda query: False
     recent_summaries: Callable[[Scope, int], Sequence[Summary]] = lambda scope, limit: ()
+    own_summaries: Callable[[Scope, int], Sequence[Summary]] = lambda scope, limit: ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
     effective_query, material, notes = request.query, ContextMaterial(turns=turns, window=window), []
     recall = _recall_options(db, inputs, session)
     asked = recall_questions.read(request.query)
-    names_nothing = asked is not None and not asked.topic
+    names_nothing = asked is not None and asked.names_nothing
     if recall.auto_recall:
         turn_texts = [turn.text for turn in turns if turn.text.strip() != request.query.strip()]
         excluded_texts = inputs.excluded_texts
@@ -150,7 +152,9 @@ def build_context(sources: ContextSources, inputs: ContextInputs) -> Context:
         summaries = [hit.summary for hit in found.summaries]
         facts = sources.profile(ProfileRequest(scope.user_id, scope.namespace, agent_id=scope.agent_id))
         if names_nothing and not _is_narrowed(request):
-            summaries = list(sources.recent_summaries(scope, MAX_RECENT_SUMMARIES))
+            about_person = asked is not None and asked.about_person
+            list_summaries = sources.own_summaries if about_person else sources.recent_summaries
+            summaries = list(list_summaries(scope, MAX_RECENT_SUMMARIES))
             has_match = has_match or bool(facts or summaries)
         ids = [hit.message_id for hit in hits]
         weighed = [*ids, *(quote.message_id for fact in facts if fact.kind == "instruction" for quote in fact.evidence)]

@@ -44,6 +44,7 @@ def sources(
         find_summaries=summaries.search,
         is_how_to=is_how_to,
         recent_summaries=summaries.recent,
+        own_summaries=partial(summaries.recent, of_person=True),
     )
 
 

@@ -28,7 +28,7 @@ from appliance.engine.unfinished_imports import UnfinishedImports
 from appliance.engine.verification import verify
 from appliance.errors import StoreCorrupt
 from appliance.languages import temporal
-from appliance.retrieval import search_query
+from appliance.retrieval import question_targets, search_query
 from appliance.retrieval.weights import profiles
 from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.events import EventBus
@@ -399,8 +399,9 @@ class Engine:
                     self.message(r.MessageRequest(request.why_not))  # raises: there is none
                 return Hits((), request.query, request.mode, ("nothing has been stored yet",), took_ms=0.0)
             hits = self.readers.search(resources, query, page, request.why_not)
-            if not hits.found and query.by_question and not query.lists_all:  # others may have written what was said
-                hits = self.readers.search(resources, resolve(by_asked_author=False), page, request.why_not)
+            if not hits.found and query.asks_all:
+                by_all = self.readers.search(resources, resolve(by_asked_author=False), page, request.why_not)
+                hits = question_targets.best_of(hits, by_all, query.filters)
             return replace(hits, query=request.query)
 
     def context(self, request: r.ContextRequest) -> Context:

@@ -1,5 +1,5 @@
-"""Questions to the memory itself: "what did I ask about Python", "do you remember the boiler", "what do you know about
-me", "everything Diego wrote", in English, German, Spanish and French.
+"""Questions to the memory itself: "what did I ask about Python", "who wrote about KDE", "what do you know about me",
+"everything Diego wrote", in English, German, Spanish and French.
 
 Their words of asking are no content: a message is not what was asked for because it says "ask" or "know" too. ``read``
 understands the questions of pronouns; ``readings`` those that name somebody, with each length that a name may have,
@@ -9,12 +9,14 @@ because only the names that are known can tell where it ends.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from datetime import datetime
+from functools import cache, lru_cache
 from typing import Literal
 
-from appliance.languages import LANGUAGES
+from appliance.languages import LANGUAGES, periods
 
 MAX_NAME_WORDS = 5
 
@@ -29,16 +31,28 @@ _SAID = (
     r"(?: (?:to )?(?:me|us))?"
 )
 _ZEIGE = r"(?:(?:zeige?|finde?|suche?)(?: mir)? )?"
-_GESAGT = r"(?:gesagt|geschrieben|erzählt|gemeint|geschickt|erwähnt|gepostet)"
+_GESAGT = r"(?:gesagt|geschrieben|erzählt|gemeint|geschickt|erwähnt|gepostet|gefragt|angesprochen)"
+_WORDS_ON = r"(?:nach|[uü]e?ber|von|vom|zu[mr]?|wegen)"
 _SAGTE = r"(?:sagte?|sagt|schrieb|schreibt|meinte|erzählte|schickte|erwähnte)"
 _MUESTRA = r"(?:(?:muéstrame|muestra|enséñame|busca|dame) )?"
 _DIJO = (
-    r"(?:me |nos )?(?:dijo|dice|(?:ha|había) (?:dicho|escrito|contado|mandado|enviado)|escribi[óo]|escribe|cont[óo]"
-    r"|mand[óo]|envi[óo]|coment[óo]|mencion[óo])"
+    r"(?:me |nos )?(?:dijo|dice|(?:ha|había) (?:dicho|escrito|contado|mandado|enviado|preguntado)|escribi[óo]|escribe"
+    r"|cont[óo]|mand[óo]|envi[óo]|coment[óo]|mencion[óo]|pregunt[óo])"
 )
 _MONTRE = r"(?:(?:montre|trouve|cherche)(?:[- ]moi)? )?"
-_DIT = r"(?:dit|[ée]crit|envoy[ée]|racont[ée]|mentionn[ée]|post[ée])"
+_DIT = r"(?:dit|[ée]crit|envoy[ée]|racont[ée]|mentionn[ée]|post[ée]|demand[ée])"
 _A_DIT = rf"(?:a|avait|m['’]a(?:vait)?|nous a(?:vait)?) {_DIT}"
+
+_REQUIRED = r"(?P<topic> .+)"
+_EVER = r"(?: (?:ever|just|also|already|once|last|first))*"
+_BROUGHT_UP = (
+    r"(?:mention(?:ed)?|bring up|brought up|(?:ask(?:ed)?|talk(?:ed)?|speak|spoken|write|written|tell|told|say|said)"
+    r"(?: (?:to )?(?:me|us))?(?: anything| something)? about)"
+)
+_ANGESPROCHEN = (
+    rf"(?: mir| mich| uns)?(?: schon| mal| je| zuletzt)*(?: et?was| was)? {_WORDS_ON}{_REQUIRED}"
+    r" (?:gefragt|gesprochen|geredet|erzählt|gesagt|geschrieben|berichtet)"
+)
 
 _NAME_FORMS: tuple[tuple[str, str], ...] = (
     # English
@@ -48,27 +62,41 @@ _NAME_FORMS: tuple[tuple[str, str], ...] = (
         rf"{_SHOW}(?:everything|anything|all|whatever|what)(?: that)? ",
         rf"(?: has| had)?(?: (?:ever|just|also|already|once))* {_SAID}{_TOPIC}",
     ),
-    (rf"{_SHOW}(?:all )?(?:the )?{_MESSAGES}(?: written| sent)? (?:from|by) ", _TOPIC),
+    (
+        r"what (?:all )?(?:did|has|had) ",
+        rf"{_EVER} (?:ask(?:ed)?|talk(?:ed)? about|bring up|brought up)(?: (?:me|us))?(?! (?:for|to)\b){_TOPIC}",
+    ),
+    (r"(?:(?:when|where|how often|how many times) )?(?:did|has|had) ", rf"{_EVER} {_BROUGHT_UP}{_REQUIRED}"),
+    (rf"{_SHOW}(?:all )?(?:the )?(?:last |latest |newest )?{_MESSAGES}(?: written| sent)? (?:from|by) ", _TOPIC),
     # German
-    (r"(?:was hat(?:te)?|what did|was wollte) ", rf"(?: mir| uns)?{_TOPIC} (?:{_GESAGT}|schreiben|sagen|erzählen)"),
+    (
+        r"(?:was hat(?:te)?|what did|was wollte) ",
+        rf"(?: mir| mich| uns)?{_TOPIC} (?:{_GESAGT}|schreiben|sagen|erzählen)",
+    ),
+    (r"(?:(?:wann|wo|wie oft) )?(?:hat|hatte) ", _ANGESPROCHEN),
+    (r"(?:(?:wann|wo|wie oft) )?(?:hat|hatte) ", rf"(?: schon| mal| je| zuletzt)*{_REQUIRED} (?:erwähnt|angesprochen)"),
     (rf"was {_SAGTE} ", rf"(?: mir| uns)?{_TOPIC}"),
     (rf"{_ZEIGE}(?:alles,? )?was ", rf"(?: mir| uns)?{_TOPIC} (?:{_GESAGT}(?: hat(?:te)?)?|{_SAGTE})"),
     (rf"{_ZEIGE}(?:alles,? )?was ", rf"(?: mir| uns)? (?:{_GESAGT}(?: hat(?:te)?)?|{_SAGTE}){_TOPIC}"),
     (rf"{_ZEIGE}(?:alle )?(?:die )?(?:nachrichten|e-?mails?|mails?|texte|beiträge) (?:von|vom) ", _TOPIC),
     # Spanish
     (rf"qu[ée] {_DIJO} ", _TOPIC),
+    (r"(?:cu[áa]ndo|d[óo]nde) mencion[óo] ", _REQUIRED),
     (rf"{_MUESTRA}(?:todo )?lo que {_DIJO} ", _TOPIC),
     (rf"{_MUESTRA}(?:todo )?lo que ", rf" {_DIJO}{_TOPIC}"),
     (rf"{_MUESTRA}(?:todos? )?(?:los )?(?:mensajes?|correos?|textos?) de ", _TOPIC),
     # French
     (rf"qu['’]a(?:vait)? {_DIT} ", _TOPIC),
     (r"qu['’]est[- ]ce qu(?:e |['’])", rf" {_A_DIT}{_TOPIC}"),
+    (
+        r"(?:quand )?est[- ]ce qu(?:e |['’])",
+        r" (?:m['’]|nous )?a(?:vait)?(?: d[ée]j[àa])? (?:mentionn[ée]|[ée]voqu[ée]|parl[ée] (?:de|du|des|sur))"
+        rf"{_REQUIRED}",
+    ),
     (rf"{_MONTRE}(?:tout )?ce qu(?:e |['’])", rf" {_A_DIT}{_TOPIC}"),
     (rf"{_MONTRE}(?:tous )?(?:les )?(?:messages?|e-?mails?|mails?|courriels?|textos?) d(?:e |['’])", _TOPIC),
 )
 """What stands before a name, and behind it."""
-
-_REQUIRED = r"(?P<topic> .+)"
 
 # English
 _ADV = (
@@ -77,9 +105,9 @@ _ADV = (
 _TO = r"(?: (?:to )?(?:you|it|us|claude|chat ?gpt|gpt|gemini|grok|copilot|deepseek|(?:the|my) (?:assistant|ai|bot)))?"
 _ASKED = (
     r"(?:ask(?:ed)?|want(?:ed)? to know|wonder(?:ed)?|say|said|tell|told|write|wrote|written|mention(?:ed)?|note(?:d)?"
-    r"|share(?:d)?|post(?:ed)?|sen[dt]|text(?:ed)?)"
+    r"|share(?:d)?|post(?:ed)?|sen[dt]|text(?:ed)?|bring up|brought up|complain(?:ed)?|explain(?:ed)?|describe(?:d)?)"
 )
-_TALKED = r"(?:talk(?:ed)?|speak|spoken|chat(?:ted)?|discuss(?:ed)?)(?: (?:about|of|on))?"
+_TALKED = r"(?:talk(?:ed)?|speak|spoken|chat(?:ted)?|discuss(?:ed)?|bring up|brought up)(?: (?:about|of|on))?"
 _WE = r"(?:we|you and i|i and you|us two|i)"
 _KNOW = r"(?:(?:still |already )?(?:know|remember|recall))"
 
@@ -88,8 +116,11 @@ _DIR = (
     r"(?:,? (?:dich|dir|euch|uns|denn|schon|alles|mal|einmal|je|jemals|zuletzt|eigentlich|nochmal|so|noch|bisher"
     r"|genau|damals))*"
 )
-_GEFRAGT = r"(?:gefragt|wissen wollen|gesagt|geschrieben|erzählt|erwähnt|gemeint|berichtet|notiert|geschickt)"
-_GEREDET = r"(?:gesprochen|geredet|besprochen|gesagt|geschrieben|diskutiert|unterhalten|gechattet)"
+_GEFRAGT = (
+    r"(?:gefragt|wissen wollen|gesagt|geschrieben|erzählt|erwähnt|gemeint|berichtet|notiert|geschickt|angesprochen"
+    r"|gepostet|gesprochen|geredet)"
+)
+_GEREDET = r"(?:gesprochen|geredet|besprochen|gesagt|geschrieben|diskutiert|unterhalten|gechattet|erwähnt|angesprochen)"
 _WEISST = r"(?:wei(?:ß|ss)t du|wissen sie|wisst ihr)"
 
 # Spanish
@@ -97,10 +128,13 @@ _PREGUNTE = (
     r"(?:(?:te |os |le )?(?:(?:he |había )(?:preguntado|dicho|escrito|contado|mencionado|hablado)|pregunt[ée]|dije"
     r"|escrib[íi]|cont[ée]|mencion[ée]))(?: yo)?(?: alguna vez)?"
 )
-_HABLAMOS = r"(?:hablamos|hemos hablado|dijimos|hemos dicho|comentamos|hemos comentado|discutimos)(?: de| sobre)?"
+_HABLAMOS = (
+    r"(?:hablamos|hemos hablado|dijimos|hemos dicho|comentamos|hemos comentado|discutimos|mencionamos|hemos mencionado"
+    r"|charlamos|conversamos)(?: por última vez)?(?: del?| sobre| acerca del?)?"
+)
 
 # French
-_DEMANDE = r"(?:demand[ée]|dit|[ée]crit|racont[ée]|mentionn[ée]|parl[ée])"
+_DEMANDE = r"(?:demand[ée]|dit|[ée]crit|racont[ée]|mentionn[ée]|parl[ée]|[ée]voqu[ée])"
 _TU_SAIS = (
     r"(?:que sais[- ]tu|que savez[- ]vous|qu['’]est[- ]ce que (?:tu sais|vous savez)|(?:tu|vous) sa(?:is|vez) quoi)"
 )
@@ -120,8 +154,9 @@ _OWN_FORMS = (
     rf"{_SHOW}(?:everything|anything|all|whatever|what|(?:all )?(?:the )?(?:things?|questions?|messages?))(?: that)?"
     rf" i(?:['’]ve|['’]d| have| had| did)?{_ADV} {_ASKED}{_TO}{_TOPIC}",
     rf"{_SHOW}(?:all )?(?:of )?my (?:own )?(?:messages?|questions?|prompts?|posts?) (?:about|on|regarding){_REQUIRED}",
-    rf"(?:was|wonach|welche fragen) hab(?:e|'|’)? ?ich{_DIR}{_TOPIC} {_GEFRAGT}",
-    rf"(?:wann |wo |wie oft |warum )?(?:habe?|hatte) ich{_DIR}(?: von| [uü]e?ber)?{_REQUIRED} {_GEFRAGT}",
+    rf"(?:was|wonach|welche fragen) hab(?:e|'|’)? ?ich{_DIR}(?! mit (?:dir|euch)\b){_TOPIC} {_GEFRAGT}",
+    rf"(?:wann |wo |wie oft |warum )?(?:habe?|hatte) ich{_DIR}(?! mit (?:dir|euch)\b)(?: von| [uü]e?ber"
+    rf"| nach)?{_REQUIRED} {_GEFRAGT}",
     rf"{_ZEIGE}(?:alles,? )?(?:was|wonach) ich{_DIR}{_TOPIC} {_GEFRAGT}(?: hab(?:e)?| hatte)?",
     rf"{_ZEIGE}(?:alle )?meine (?:fragen|nachrichten|beiträge) (?:zu[mr]?|[uü]e?ber|nach|wegen){_REQUIRED}",
     rf"(?:qu[ée]|{_MUESTRA}(?:todo )?lo que) {_PREGUNTE}{_TOPIC}",
@@ -174,17 +209,77 @@ _TALK_FORMS = (
     rf" {_TALKED}{_TOPIC}",
     rf"(?:when|what|where)(?: all| else| exactly)? (?:did|have|had) we{_ADV} (?:say|said|mention(?:ed)?|write"
     rf"|written){_ADV}{_TOPIC}",
+    rf"(?:did|have|had) we{_ADV} (?:mention(?:ed)?|(?:say|said|write|written)(?: anything| something)? about)"
+    rf"{_REQUIRED}",
     rf"(?:did|have|had) {_WE}{_ADV} {_TALKED}{_REQUIRED}",
+    rf"in (?:which|what) (?:chats?|conversations?|sessions?|messages?) (?:did|have) {_WE}{_ADV}"
+    rf" (?:{_TALKED}|mention(?:ed)?){_REQUIRED}",
     rf"(?:when was )?(?:the )?last time(?: that)? (?:we|you and i)(?:['’]ve| have| had)?{_ADV} {_TALKED}{_REQUIRED}",
     rf"{_SHOW}(?:all )?(?:our|the )?(?: ?(?:last|earlier|previous))? ?(?:conversations?|chats?|discussions?)"
     rf" (?:about|on|regarding){_REQUIRED}",
     rf"(?:wann |was |wo |wie oft |wor[üu]e?ber )?(?:(?:haben|hatten) wir|habe? ich mit (?:dir|euch))"
     rf"{_DIR}(?: von| [uü]e?ber)?{_TOPIC} {_GEREDET}",
+    rf"(?:wann |wo |wie oft |wor[üu]e?ber )(?:sprachen|redeten) wir{_DIR}(?: von| [uü]e?ber)?{_TOPIC}",
     rf"(?:cu[áa]ndo |d[óo]nde |(?:de )?qu[ée] |alguna vez )?{_HABLAMOS}{_TOPIC}",
     rf"(?:quand |de quoi |o[ùu] )?(?:avons[- ]nous|est[- ]ce qu(?:['’]on a|e nous avons)|a[- ]t[- ]on)(?: d[ée]j[àa])?"
-    rf" (?:parl[ée]|discut[ée])(?: d['’]| de| du| des)?{_TOPIC}",
+    rf" (?:parl[ée]|discut[ée]|mentionn[ée]|[ée]voqu[ée])(?: d['’]| de| du| des)?{_TOPIC}",
 )
 """They ask for what was talked about, by whomever; without a topic, for what was talked about last."""
+
+_SPOKE_OF = (
+    r"(?:mention(?:ed)?|discuss(?:ed)?|brought up|bring up"
+    r"|(?:ask(?:ed|ing)?|talk(?:ed|ing)?|spoke|spoken|speak|chat(?:ted|ting)?|wr(?:ite|ote|itten|iting)|told|tell"
+    r"|sa(?:y|id)|post(?:ed)?|complain(?:ed|ing)?|know|knows)"
+    r"(?: (?:to )?(?:me|us|you))?(?: anything| something| a word| a lot| more| much)?(?: about| of| regarding))"
+)
+_ANYONE = r"(?:any ?one|any ?body|some ?one|some ?body|any of (?:us|you|them))(?: here| else)?"
+_JEMAND = r"(?:jemand|irgendwer|irgendjemand|wer|einer)(?: von (?:uns|euch|ihnen))?"
+_GEFRAGT_NACH = (
+    rf"(?: mich| mir| uns| dich)?{_DIR}(?: et?was| was| viel)?(?: {_WORDS_ON}{_REQUIRED} {_GEREDET[:-1]}"
+    rf"|gefragt|erzählt|berichtet|gepostet|gewusst)|{_REQUIRED} (?:erwähnt|angesprochen))"
+)
+_DE_ES = r"(?: algo| mucho| m[áa]s)? (?:por|sobre|del?|acerca del?)"
+_PREGUNTO = (
+    r"(?:(?:me |nos |te |le )?(?:(?:ha|han|hab[íi]a) )?(?:(?:pregunt(?:[óo]|ado|aron)|habl(?:[óo]|ado|aron)|escrib"
+    rf"(?:i[óo]|ieron)|escrito|dijo|dicho|dijeron|coment(?:[óo]|ado|aron)|cont(?:[óo]|ado|aron)|sabe|saben){_DE_ES}"
+    r"|mencion(?:[óo]|ado|aron)))"
+)
+_SUR = (
+    r"(?: quelque chose| un mot| beaucoup)?"
+    r"(?: (?:de|du|des|sur|[àa] propos d[eu]s?|au sujet d[eu]s?)(?= )| d['’](?=\w))"
+)
+_A_PARLE = (
+    r"(?:(?: d[ée]j[àa])? (?:(?:parl[ée]|[ée]crit|demand[ée]|dit|racont[ée]|discut[ée]|pos[ée] (?:une|des) questions?)"
+    rf"{_SUR}|mentionn[ée]|[ée]voqu[ée])(?P<topic>.+))"
+)
+
+_ANYONE_FORMS = (
+    # "Who wrote the book" asks for its author: of what somebody wrote about something the question says "about".
+    rf"who(?: all| else)?(?: here)?(?: has| had| have| was| is| would)?{_ADV} {_SPOKE_OF}{_REQUIRED}",
+    rf"who(?: all| else)?(?: has| had| have)?{_ADV} said(?: that)?{_REQUIRED}",
+    rf"(?:did|has|have|had|does) {_ANYONE}{_ADV} {_SPOKE_OF}{_REQUIRED}",
+    rf"what (?:was|is|has been|were|had been){_ADV} (?:said|written|asked|told|posted|discussed)(?: to (?:me|us))?"
+    rf" (?:about|of|on|regarding){_REQUIRED}",
+    rf"(?:when|where|how often|how many times) (?:was|were|is|has|have){_REQUIRED}(?: ever| last| first)?(?: been)?"
+    rf"(?: ever| last| first)? (?:mentioned|discussed|brought up|talked about|asked about)",
+    rf"{_SHOW}(?:(?:which|what|all|any) )?(?:the )?(?:messages?|chats?|conversations?|e-?mails?) (?:that |which )?"
+    rf"(?:mention(?:s|ed|ing)?|talk(?:s|ed|ing)? about|discuss(?:es|ed|ing)?){_REQUIRED}",
+    rf"wer(?: alles| sonst| noch)* (?:hat|hatte|haben){_GEFRAGT_NACH}",
+    rf"(?:hat|hatte)(?: hier)?(?: schon)?(?: mal)? {_JEMAND}{_GEFRAGT_NACH}",
+    rf"wer (?:fragte?|schrieb|sprach|redete|erzählte|wei(?:ß|ss)|wusste)(?: mir| uns| alles| et?was| was| mehr| viel)*"
+    rf" {_WORDS_ON}{_REQUIRED}",
+    rf"wer erwähnte{_REQUIRED}",
+    rf"wer kennt sich mit{_REQUIRED} aus",
+    rf"(?:was|wann|wo|wie oft) wurde{_DIR} {_WORDS_ON}{_REQUIRED} {_GEREDET}",
+    rf"(?:wann|wo|wie oft) wurden?{_DIR}{_REQUIRED} (?:erwähnt|angesprochen|besprochen)",
+    rf"(?:qui[ée]n(?:es)?(?: m[áa]s)?|alguien) {_PREGUNTO}{_REQUIRED}",
+    rf"(?:qu[ée]|cu[áa]ndo) se (?:dijo|ha (?:dicho|hablado|escrito|comentado)|habl[óo]|escribi[óo]|coment[óo])"
+    rf"{_DE_ES}{_REQUIRED}",
+    rf"(?:qui (?:d['’]autre )?(?:m['’]|nous )?(?:a|avait|ont)|quelqu['’]un (?:m['’]|nous )?a(?:[- ]t[- ]il)?)"
+    rf"{_A_PARLE}",
+    rf"(?:qu['’]a[- ]t[- ]on|qu['’]est[- ]ce qu['’]on a) (?:dit|[ée]crit|racont[ée]){_SUR}(?P<topic>.+)",
+)
+"""They ask for what anyone said about a topic, or who did."""
 
 _LEADS = re.compile(
     r"(?:(?:hey|hi|hello|and|und|y|et|so|ok(?:ay)?|please|well|now|bitte|also|sag mal|hallo|oye|dime|por favor|dis"
@@ -199,7 +294,12 @@ _ABOUT = re.compile(
     r"|acerca de|sur|à propos d(?:e |u |['’])|au sujet d(?:e |u |['’]))\s*\b",
     re.I,
 )
-_ADVERB = re.compile(r"(?<=\w) (?:before|already|yet|ever|schon(?: mal)?|d[ée]j[àa])$", re.I)
+_ADVERB = re.compile(
+    r"(?<=\w),? (?:before|already|yet|ever|(?:for )?(?:the )?last(?: time)?|most recently|recently|lately"
+    r"|schon(?: mal)?|zuletzt|neulich|kürzlich|das letzte mal|por [úu]ltima vez|(?:la )?[úu]ltima vez|[úu]ltimamente"
+    r"|(?:pour )?la derni[èe]re fois|derni[èe]rement|r[ée]cemment|d[ée]j[àa])$",
+    re.I,
+)
 _PERSON = re.compile(
     r"(?:me(?: and my life| personally)?|myself|who i am|i|my (?:life|person)|mich(?: selbst)?|mir(?: selbst)?|ich"
     r"|meine(?:r)? person|wer ich bin|m[íi](?: mism[oa])?|qui[ée]n soy|yo|moi(?:[- ]même)?|qui je suis)",
@@ -211,13 +311,27 @@ _LATELY = re.compile(
     r"|derni[èe]rement)",
     re.I,
 )
+_TOPIC_FOLLOWS = re.compile(
+    r"(?:\b(?:about|of|regarding|[uü]e?ber|ueber|vo[nm]|zu[mr]?|wegen|sobre|del?|acerca del?|sur|d[eu]s?)|d['’])$", re.I
+)
+"""Behind such a word a time is what was talked about: "what did we say about Christmas"."""
+_TALKED_ABOUT = re.compile(r"what\b.* (?:talk(?:ed)?|speak|spoken|chat(?:ted)?) (?:about|of|on)$", re.I)
+"""Here the word belongs to the verb: "what did we talk about yesterday"."""
+
+_SOME_DAY = datetime(2024, 2, 29)
+"""Which words name a time is the same on any day."""
+
+_OWN_THING = re.compile(r"(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|ma|mon|mes|notre|nos)\b", re.I)
 _NOTHING = frozenset[str]().union(*(one.function_words | one.talk_words for one in LANGUAGES))
 _WORD = re.compile(r"\w+")
 
 _Kind = Literal["own", "known", "talk"]
-_FORMS: Mapping[_Kind, tuple[str, ...]] = {"own": _OWN_FORMS, "known": _KNOWN_FORMS, "talk": _TALK_FORMS}
+_FORMS: Mapping[_Kind, tuple[str, ...]] = {
+    "own": _OWN_FORMS,
+    "known": _KNOWN_FORMS,
+    "talk": (*_TALK_FORMS, *_ANYONE_FORMS),
+}
 
-_COMPILED = tuple((re.compile(before, re.I), re.compile(behind, re.I)) for before, behind in _NAME_FORMS)
 _WORD_END = re.compile(r"(?<=\S)(?=\s|$)")
 _DETERMINERS = re.compile(r"(?:my|our|mein|meine|unsere?|der|die|mi|nuestr[oa]|ma|mon|notre)\s+", re.I)
 
@@ -227,23 +341,36 @@ class RecallQuestion:
     """What a question to the memory asks for.
 
     Attributes:
-        topic: What it is about, without the words of asking; empty if it names nothing.
+        topic: What it is about, without the words of asking; empty if it names nothing, or nothing but a time.
+        time: The words of the time that it asks for, if it has no topic: "yesterday".
         by_person: Whether it asks for what the person whose memory it is wrote.
         about_person: Whether it asks for what is known about that person. It has no topic then.
     """
 
     topic: str
+    time: str = ""
     by_person: bool = False
     about_person: bool = False
+
+    @property
+    def of_own(self) -> bool:
+        """Whether the topic is something of the person's own, of which strangers do not speak: "my family"."""
+        return _OWN_THING.match(self.topic) is not None
+
+    @property
+    def names_nothing(self) -> bool:
+        """Whether it has neither a topic nor a time."""
+        return not (self.topic or self.time)
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorQuestion:
     """A reading of a question: whose words it asks for, and what is said of them beside ("the boiler"; empty if it asks
-    for all of them)."""
+    for all of them, or for all of a ``time``)."""
 
     name: str
     topic: str
+    time: str = ""
 
 
 def read(question: str) -> RecallQuestion | None:
@@ -255,8 +382,8 @@ def read(question: str) -> RecallQuestion | None:
     for text in dict.fromkeys((asked, asked[leads.end() :] if (leads := _LEADS.match(asked)) else asked)):
         for kind, forms in _FORMS.items():
             if (match := _any_of(forms).fullmatch(text)) is not None:
-                named = next(filter(None, match.groups()), "")
-                found = _question(_topic(named), kind)
+                group = next((n for n, one in enumerate(match.groups(), 1) if one), 0)
+                found = _question(text, match.span(group), kind) if group else _question(text, (0, 0), kind)
                 # "Do you remember what I said about the boiler"
                 return (read(found.topic) or found) if found is not None and kind != "own" else found
     return None
@@ -265,24 +392,24 @@ def read(question: str) -> RecallQuestion | None:
 def content(question: str) -> str:
     """What a question is about, without its words of asking; the question itself if it is none to the memory."""
     asked = read(question)
-    return asked.topic if asked is not None else question
+    return asked.topic or asked.time if asked is not None else question
 
 
 def readings(question: str) -> Iterator[AuthorQuestion]:
     """Yield how a question may be read, with the longest name first; nothing if it asks for no one's words."""
     asked = _normal(question)
-    for before, behind in _COMPILED:
+    for before, behind in _name_forms():
         if (opening := before.match(asked)) is None:
             continue
-        rest = asked[opening.end() :]
-        ends = [match.start() for match in _WORD_END.finditer(rest)][:MAX_NAME_WORDS]
+        begin = opening.end()
+        ends = [match.start() for match in _WORD_END.finditer(asked, begin)][:MAX_NAME_WORDS]
         for end in reversed(ends):
-            if (closing := behind.fullmatch(rest, end)) is not None:
-                name = rest[:end].rstrip(",:;").rstrip()
-                topic = _topic(closing["topic"])
-                yield AuthorQuestion(name, topic)
+            if (closing := behind.fullmatch(asked, end)) is not None:
+                name = asked[begin:end].rstrip(",:;").rstrip()
+                topic, time = _topic_and_time(asked, closing.span("topic"))
+                yield AuthorQuestion(name, topic, time)
                 if own := _DETERMINERS.match(name):
-                    yield AuthorQuestion(name[own.end() :], topic)
+                    yield AuthorQuestion(name[own.end() :], topic, time)
 
 
 def _normal(question: str) -> str:
@@ -296,7 +423,34 @@ def _topic(words: str) -> str:
     return topic[about.end() :] if about is not None and about.end() < len(topic) else topic
 
 
-def _question(topic: str, kind: _Kind) -> RecallQuestion | None:
+def _topic_and_time(text: str, at: tuple[int, int]) -> tuple[str, str]:
+    """The topic that stands in a question, and the time: one of them is empty, because a time beside a topic is left
+    to the search."""
+    words = text[slice(*at)].strip(" ,:;")
+    topic = _topic(words)
+    if _TOPIC_FOLLOWS.fullmatch(topic):  # "what did Ana ask about"
+        return "", ""
+    before = text[: at[0]].rstrip()
+    follows = topic != _ADVERB.sub("", words) or (
+        _TOPIC_FOLLOWS.search(before) is not None and _TALKED_ABOUT.fullmatch(before) is None
+    )
+    return ("", topic) if not follows and _is_time(topic) else (topic, "")
+
+
+def _is_time(words: str) -> bool:
+    """Whether words name a time and nothing beside it."""
+    rest = words = unicodedata.normalize("NFC", words)
+    for start, end in (one.at for one in periods.find_periods(words, _SOME_DAY)):
+        rest = rest[:start] + " " * (end - start) + rest[end:]
+    for date in periods.impossible_dates(words):
+        rest = rest.replace(date, " ")
+    return rest != words and set(_WORD.findall(rest.casefold())) <= _NOTHING
+
+
+def _question(text: str, at: tuple[int, int], kind: _Kind) -> RecallQuestion | None:
+    topic, time = _topic_and_time(text, at)
+    if time:
+        return RecallQuestion("", time, by_person=kind == "own")
     if _PERSON.fullmatch(topic) or (not topic and kind == "known"):
         return RecallQuestion("", about_person=True)
     if _LATELY.fullmatch(topic):
@@ -304,6 +458,11 @@ def _question(topic: str, kind: _Kind) -> RecallQuestion | None:
     elif topic and set(_WORD.findall(topic.casefold())) <= _NOTHING:
         return None
     return RecallQuestion(topic, by_person=kind == "own")
+
+
+@cache
+def _name_forms() -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    return tuple((re.compile(before, re.I), re.compile(behind, re.I)) for before, behind in _NAME_FORMS)
 
 
 @lru_cache

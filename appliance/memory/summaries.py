@@ -23,11 +23,12 @@ from appliance.memory.facts.contradictions import find_contradictions
 from appliance.memory.summary_planner import PlanningStopped, SummarizerTools, SummaryPlan, Transcript
 from appliance.runtime.workers import within
 from appliance.secrets.masking import mask_texts
-from appliance.store import facts, messages, sessions, summaries, summary_chunks
+from appliance.store import facts, messages, people, people_figures, sessions, summaries, summary_chunks
 from appliance.store.chunks import ChunkableMessage
 from appliance.store.database import Database
 from appliance.store.messages import MessageRow
 from appliance.store.passages import ChunkSpan
+from appliance.store.people_figures import CountedSessions
 from appliance.store.summaries import PendingSummaries, SummaryInsert
 from appliance.timestamps import now
 from appliance.types import LEVELS, Event, Filters, Level, OnProgress, Scope, SessionPart, Summary, SummaryHit
@@ -35,6 +36,12 @@ from appliance.types import LEVELS, Event, Filters, Level, OnProgress, Scope, Se
 ShouldContinue = Callable[[], bool]
 
 MAX_LEVELS_OF_SESSION = 10  # how many summaries of each recent session are looked at
+
+MIN_OWN_MESSAGES = 3
+"""A session in which a person wrote less asks one thing ("the capital of France"), and tells nothing of the person."""
+
+NO_PERSON = 0
+"""A key that no person has."""
 
 MAX_ATTEMPTS = 3  # of a request to summarise a session that changes meanwhile
 
@@ -87,10 +94,17 @@ class SummaryService:
         )
         return summaries.to_summaries(db, rows)
 
-    def recent(self, scope: Scope, limit: int) -> Sequence[Summary]:
-        """Return the widest summary of each of the last active sessions that share theirs, at most ``limit``."""
+    def recent(self, scope: Scope, limit: int, *, of_person: bool = False) -> Sequence[Summary]:
+        """Return the widest summary of each of the last active sessions that share theirs, at most ``limit``; with
+        ``of_person``, of those in which the person whose memory it is said more than a few words."""
         db = self._context.database.read()
-        rows = summaries.list_rows(db, scope, limit=limit * MAX_LEVELS_OF_SESSION)
+        among = None
+        if of_person:
+            written = people_figures.by_session(
+                db, CountedSessions(scope), people.me(db, scope) or NO_PERSON, with_unsigned=True
+            )
+            among = [one.session for one in written if one.messages >= MIN_OWN_MESSAGES]
+        rows = summaries.list_rows(db, scope, among=among, limit=limit * MAX_LEVELS_OF_SESSION)
         visible = summaries.filter_visible(db, [row.id for row in rows], Filters(scope))
         widest = {row.session_id: row for row in reversed(rows) if row.id in visible and row.level != "procedure"}
         return summaries.to_summaries(db, list(reversed(widest.values()))[:limit])

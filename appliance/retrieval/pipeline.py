@@ -71,7 +71,10 @@ def _search(resources: SearchResources, search_query: SearchQuery, page: Page, e
     if page.count and not total_is_exact:
         total, total_is_exact = count_hits(found, page)
     notes = found.notes
-    if not hits and not page.offset and (note := filter_values.dates_note(resources.db, search_query.filters)):
+    names_empty_time = search_query.lists_all and parsed.times  # a note says so already, in the words of the question
+    if not (hits or page.offset or names_empty_time) and (
+        note := filter_values.dates_note(resources.db, search_query.filters)
+    ):
         notes = (*notes, note)
     answer = Hits(
         tuple(hits),
@@ -80,7 +83,7 @@ def _search(resources: SearchResources, search_query: SearchQuery, page: Page, e
         notes=notes,
         took_ms=took_ms,
         why_not=explanation,
-        times=tuple(dict.fromkeys(time_range.words for time_range in parsed.times)),
+        times=() if search_query.lists_all else tuple(dict.fromkeys(one.words for one in parsed.times)),
         summaries=tuple(related),
         total=total,
         total_is_exact=total_is_exact,

@@ -6,18 +6,22 @@
 from __future__ import annotations
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from appliance.languages import recall_questions
 from appliance.languages.recall_questions import RecallQuestion
 from appliance.requests import SearchRequest
 from appliance.store import facts, messages, people
-from appliance.types import Scope
+from appliance.store.sessions import public_id as session_id
+from appliance.types import Filters, Hit, Hits, Scope
+from appliance.types.search import UNLIKELY_SCORE
 
 MAX_NAMED_PEOPLE = 6
 """How many people of one name a note names."""
 
 NEWEST = "the question names nothing to look for: the newest messages come first"
+
+ONLY_TIME = "the question names no topic: all messages of its time are hits, the newest first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,8 @@ class QuestionTarget:
         by_person: Whether it asks for those of the person whose memory it is.
         messages: The keys of the only messages that it asks for; None for all.
         lists_all: Whether all that pass are hits, because the question names nothing to look for.
+        time: The words of the only time that it asks for; empty for all times.
+        asks_all: Whether the messages of all are searched if these people wrote nothing that matches well.
         notes: What is to be said about it.
     """
 
@@ -38,6 +44,8 @@ class QuestionTarget:
     by_person: bool = False
     messages: tuple[int, ...] | None = None
     lists_all: bool = False
+    time: str = ""
+    asks_all: bool = False
     notes: tuple[str, ...] = ()
 
     @property
@@ -65,13 +73,15 @@ def find_target(
         if found := people.called(db, scope, reading.name):
             named = " and ".join(map(_named, found[:MAX_NAMED_PEOPLE]))
             if not by_asked_author:
-                return QuestionTarget(request.query, notes=(_none_by(named),))
+                return QuestionTarget(f"{reading.name} {reading.topic}", notes=(_none_by(named),))
             return QuestionTarget(
                 # Who wrote it is certain then, and only the topic is left to be found.
-                reading.topic or request.query,
+                reading.topic or reading.time or request.query,
                 authors=tuple(people.public_id(one.key) for one in found),
                 lists_all=not reading.topic,
-                notes=(_only_by(named),),
+                time=reading.time,
+                asks_all=bool(reading.topic),
+                notes=(_only_by(named), *_time_note(reading.time)),
             )
     return QuestionTarget(request.query)
 
@@ -89,19 +99,37 @@ def _target(
         return QuestionTarget(
             request.query, messages=tuple(key for key in keys if key is not None), lists_all=True, notes=(note,)
         )
-    text, lists_all = asked.topic or request.query, not asked.topic
+    target = QuestionTarget(asked.topic or asked.time or request.query, lists_all=not asked.topic, time=asked.time)
     if not asked.by_person or request.authors:
-        return QuestionTarget(text, lists_all=lists_all, notes=(NEWEST,) if lists_all else ())
+        return replace(target, notes=(NEWEST,) if asked.names_nothing else _time_note(asked.time))
     if not by_asked_author:
-        return QuestionTarget(text, notes=(_none_by(_person(db, scope)),))
-    return QuestionTarget(text, by_person=True, lists_all=lists_all, notes=(_only_by(_person(db, scope)),))
+        return replace(target, notes=(_none_by(_person(db, scope)),))
+    # What others say of "my family" is about theirs. Where no name is known to be the person's, they may be the person.
+    asks_all = bool(asked.topic) and not (asked.of_own and people.me(db, scope) is not None)
+    notes = (_only_by(_person(db, scope)), *_time_note(asked.time))
+    return replace(target, by_person=True, asks_all=asks_all, notes=notes)
+
+
+def best_of(by_asked: Hits, by_all: Hits, authors: Filters) -> Hits:
+    """The hits of a question for somebody's words that found nothing good among them: those of all, if somebody else
+    wrote one that matches well. ``authors`` are the filters of the first search."""
+    if any(hit.score >= UNLIKELY_SCORE and not _is_by(hit, authors) for hit in by_all):
+        return by_all
+    return replace(by_asked, notes=(*by_all.notes, "what others wrote does not match well either"))
+
+
+def _is_by(hit: Hit, authors: Filters) -> bool:
+    if hit.author is None:
+        return authors.unsigned and hit.role == "user"
+    sessions = dict(authors.author_sessions).get(hit.author, ())
+    return hit.author in authors.authors or hit.session_id in map(session_id, sessions)
 
 
 def _person(db: sqlite3.Connection, scope: Scope) -> str:
-    """The name of the person whose memory it is, as far as it is known."""
+    """The person whose memory it is, with the name as far as it is known."""
     key = people.me(db, scope)
     found = people.people(db, scope, [key]) if key is not None else []
-    return _named(found[0]) if found else "the user"
+    return f"the user ({found[0].name}, {people.public_id(found[0].key)})" if found else "the user"
 
 
 def _named(person: people.StoredPerson) -> str:
@@ -110,6 +138,10 @@ def _named(person: people.StoredPerson) -> str:
 
 def _only_by(named: str) -> str:
     return f"only messages by {named} were searched, for whose words the question asks"
+
+
+def _time_note(time: str) -> tuple[str, ...]:
+    return (ONLY_TIME,) if time else ()
 
 
 def _none_by(named: str) -> str:

@@ -136,7 +136,8 @@ class SearchQuery:
         per_session: The most hits of one session; None for no limit.
         archived: Whether it also searches the archive: always, never, or if the hot messages have nothing good.
         notes: What is to be said about the request, such as a filter that nothing passes.
-        by_question: Whether it finds only messages by the people for whose words the question asks.
+        asks_all: Whether it finds only messages by the people for whose words the question asks, and the messages of
+            all are searched if these wrote nothing that matches well.
         folds: Whether variants of a better hit by the same author are folded under it.
         lists_all: Whether all messages that pass the filters are hits, the newest first, whatever the text says.
     """
@@ -151,7 +152,7 @@ class SearchQuery:
     per_session: int | None = None
     archived: Literal["always", "never", "if needed"] = "never"
     notes: tuple[str, ...] = ()
-    by_question: bool = False
+    asks_all: bool = False
     folds: bool = True
     lists_all: bool = False
 

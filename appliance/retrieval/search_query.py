@@ -12,12 +12,13 @@ from appliance import machine_profiles, timestamps
 from appliance.errors import NotFound, UsageError
 from appliance.near_names import did_you_mean
 from appliance.requests import SearchRequest
-from appliance.retrieval import filter_values, question_targets
+from appliance.retrieval import filter_values, question_targets, time_ranges
 from appliance.retrieval.resources import Page, SearchQuery
 from appliance.retrieval.weights import LEGS, ScoringProfile
-from appliance.store import attachments, branches, mentions, sessions, subjects, tags
+from appliance.store import attachments, branches, lexical, mentions, sessions, subjects, tags
 from appliance.store.author_selection import AuthorSelection, own_authors, resolve_authors
 from appliance.store.message_parts import has_condition
+from appliance.store.word_matches import newest_matches
 from appliance.types import ROLES, Filters, HitOrder, Mode, Scope
 
 NO_SESSION = 0
@@ -28,6 +29,9 @@ MAX_COUNT = 1 << 31
 
 MAX_NEIGHBOURS = 25
 """The most turns on each side of a hit, as many as the timeline of MCP has: a session shows more."""
+
+MAX_YEARS_BACK = 10
+"""In how many years the messages of a day or a month without a year are looked for."""
 
 MODE_LEGS: Mapping[str, frozenset[str]] = {
     "hybrid": frozenset(LEGS),
@@ -74,6 +78,8 @@ def resolve(
     )
     if target.messages is not None:
         filters = _only_messages(db, filters, target.messages)
+    now = query_time(request.as_of)
+    filters = _only_in_time(db, filters, target.time, now) if target.time else filters
     lists_all = target.lists_all or (not request.query.strip() and is_narrowed(request))
     return SearchQuery(
         text=target.text,
@@ -81,7 +87,7 @@ def resolve(
         profile=profile,
         legs=enabled_legs(request.mode, without, profile),
         mode=request.mode,
-        now=query_time(request.as_of),
+        now=now,
         current_session=current_session,
         per_session=session_limit(per_session),
         archived="always" if request.include_archived else "if needed" if look_in_archive else "never",
@@ -91,7 +97,7 @@ def resolve(
             *filter_notes,
             *target.notes,
         ),
-        by_question=target.names_authors,
+        asks_all=target.asks_all,
         folds=not (lists_all or request.sort == "time") if request.variants is None else not request.variants,
         lists_all=lists_all,
     )
@@ -255,6 +261,32 @@ def _only_messages(db: sqlite3.Connection, filters: Filters, among: Collection[i
     pieces = {*mentions.chunks_of(db, kept)}
     pieces = pieces if filters.chunks is None else pieces & {*filters.chunks}
     return replace(filters, messages=tuple(sorted(kept)), chunks=tuple(sorted(pieces)))
+
+
+def _only_in_time(db: sqlite3.Connection, filters: Filters, words: str, now: datetime) -> Filters:
+    """The filters narrowed to a time that a question names, asked ``now``. Of the years that it may mean, it is the
+    last ones with messages of a day, or the last one with messages of a month. A day that no calendar has has none."""
+    ranges = time_ranges.find_time_ranges(words, now)
+    if not ranges:
+        return _only_messages(db, filters, ())
+    if not any(one.is_alternative for one in ranges):
+        return _between(filters, min(one.start for one in ranges), max(one.end for one in ranges))
+    begun = [one for one in ranges if one.start <= timestamps.to_microseconds(now)] or ranges
+    begun = sorted(begun, key=lambda one: one.start, reverse=True)[:MAX_YEARS_BACK]
+    years = [_between(filters, one.start, one.end) for one in begun]
+    found = [one for one in years if lexical.count_filtered(db, one)]
+    if not found or begun[0].end - begun[0].start >= time_ranges.MONTH_MICROSECONDS:
+        return (found or years)[0]
+    days = [newest_matches(db, one, archived=True) for one in found[: time_ranges.MAX_YEARS]]
+    return _only_messages(db, filters, {match.message for day in days for match in day})
+
+
+def _between(filters: Filters, since: int, until: int) -> Filters:
+    return replace(
+        filters,
+        since=since if filters.since is None else max(since, filters.since),
+        until=until if filters.until is None else min(until, filters.until),
+    )
 
 
 def _within_sessions(filters: Filters, among: Collection[int]) -> Filters:

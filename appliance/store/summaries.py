@@ -223,10 +223,11 @@ def list_rows(
     *,
     session: int | None = None,
     level: Level | None = None,
+    among: Collection[int] | None = None,
     limit: int = -1,
 ) -> list[SummaryRow]:
     """Return summaries, those of the most recently active session first and wider levels first; filtered by scope,
-    session and level where they are not None."""
+    session, level and the sessions ``among`` which they are, where these are not None."""
     where: list[str] = [NOT_EXPIRED]
     values: list[object] = [now()]
     if scope is not None:
@@ -241,6 +242,9 @@ def list_rows(
     if level is not None:
         where.append("u.level = ?")
         values.append(level)
+    if among is not None:
+        where.append(f"u.session_id IN {JSON_KEYS_SQL}")
+        values.append(json_keys(among))
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM summary u JOIN session s ON s.id = u.session_id WHERE {' AND '.join(where)}"
         " ORDER BY (SELECT max(m.order_at) FROM message m WHERE m.session_id = u.session_id) DESC,"

@@ -22,6 +22,17 @@ CHATS = {
         ("assistant", None, "Then clear the kitchen on Sunday evening."),
         ("user", None, "The green paint costs forty euros for each of the two buckets"),
     ],
+    "plans": [
+        ("user", None, "I pack the blue tent for the lake", "2024-05-03T10:00:00"),
+        ("user", "Bob", "Bob sees the heron of yesterday and says nothing", "2024-05-03T10:01:00"),
+    ],
+    "team": [
+        ("user", "Bob", "The video calls of the whole team failed again on Monday because the licence has expired"),
+        ("user", "Alice", "We decided to buy a new licence for the video calls before the end of the month"),
+        ("user", "Bob", "Then the accounting department has to approve the new licence for the calls first"),
+        ("user", "Alice", "Accounting will approve the licence on Thursday, and the calls will work on Friday"),
+        ("user", "Bob", "The licence costs ninety euros for each of the twelve people in the team"),
+    ],
     "channel": [
         ("user", "ubotu", "Please ask your question, just ask, and we all know more about it"),
         ("user", "Tonren", "you know what they say: do not ask to ask about python"),
@@ -35,8 +46,9 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
     folder = tmp_path_factory.mktemp("asked")
     lines = [
         {"session_id": name, "message_id": f"{name}{n}", "role": role, "author": author, "content": text}
+        | ({"timestamp": times[0]} if times else {})
         for name, said in CHATS.items()
-        for n, (role, author, text) in enumerate(said)
+        for n, (role, author, text, *times) in enumerate(said)
     ]
     (folder / "chat.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     with Appliance.open(folder / "home", worker=False) as opened:
@@ -70,6 +82,37 @@ def test_a_question_about_the_person_is_answered_by_facts(memory: Appliance, que
     assert "ubotu" not in context.text and "Tonren" not in context.text
 
 
+def test_a_time_without_a_topic_lists_that_time_and_nothing_else(memory: Appliance) -> None:
+    for question, day in [("what did I say yesterday", "2024-05-04"), ("was habe ich gestern gesagt", "2024-05-04")]:
+        hits = memory.search(question, as_of=day)
+        assert [hit.external_id for hit in hits] == ["plans0"] and not hits.times
+        assert "all messages of its time are hits" in hits.notes[1]
+        none = memory.search(question, as_of="2024-06-04")
+        assert not none and not none.found and none.notes[-1].startswith("No messages from ")
+    for question in ("what did we talk about on 3 May 2024", "what did we talk about in May"):
+        assert [hit.external_id for hit in memory.search(question)] == ["plans1", "plans0"]
+    assert [hit.external_id for hit in memory.search("what did Bob say on 3 May 2024")] == ["plans1"]
+    context = memory.context("what did we talk about on 4 June 2024", budget=400)
+    assert not context.found and "tent" not in context.text and "licence" not in context.text
+
+
+def test_who_asked_is_no_content(memory: Appliance) -> None:
+    for question in (
+        "who asked about the licence",
+        "wer hat nach der licence gefragt",
+        "quién preguntó por la licence",
+    ):
+        hits = memory.search(question)
+        assert hits[0].external_session_id == "team" and "channel" not in {hit.external_session_id for hit in hits}
+
+
+def test_messages_of_others_are_hits_only_if_they_match_well(memory: Appliance) -> None:
+    nothing = memory.search("what did Bob say about the giant squid")
+    assert not nothing and nothing.notes[-1] == "what others wrote does not match well either"
+    others = memory.search("what did Bob say about the kitchen walls")
+    assert others[0].external_session_id == "kitchen" and "the messages of all were searched" in others.notes[0]
+
+
 def test_what_was_talked_about_last_is_the_newest_with_summaries(memory: Appliance) -> None:
     hits = memory.search("what did we talk about last time", count=True)
     assert hits.total == sum(map(len, CHATS.values())) and "names nothing to look for" in hits.notes[0]
@@ -77,6 +120,8 @@ def test_what_was_talked_about_last_is_the_newest_with_summaries(memory: Applian
     made = memory.summaries.make(session)
     context = memory.context("what do you know about me", budget=400)
     assert made and any(one.id in context.text for one in made)
+    of_others = memory.summaries.make(memory.search("licence")[0].session_id)
+    assert of_others and "Alice" not in memory.context("what do you know about me", budget=400).text
     memory.sessions.get(session).set_storage_scope("none")
     context = memory.context("what do you know about me", budget=400)
     assert not any(one.id in context.text for one in made)
