@@ -60,7 +60,7 @@ def list_sessions(
     tag: options.Tag = None,
     everything: Annotated[bool, flag("--all", "Also those of tools, systems and subagents alone.")] = False,
     sort: Annotated[
-        str, typer.Option("--sort", metavar="active|created|title|messages|importance", help="Order.")
+        str, typer.Option("--sort", metavar="active|started|created|title|messages|importance", help="Order.")
     ] = "active",
     reverse: Annotated[bool, flag("--reverse", "Reverse the order.")] = False,
     limit: options.Limit = None,

@@ -120,8 +120,9 @@ class ListSessionsRequest(Request[SessionPage]):
         pinned: Only pinned ones (True), or only the others (False).
         hidden: Also sessions whose messages are all of tools, systems and subagents, or were hidden from people.
         title: Only sessions with all of these words in their title.
-        sort: "active", "created", "title", "messages" or "importance" (by their ten most important messages, pinned
-            sessions first). The latest, the first letter and the most come first.
+        sort: "active" (by the last message), "started" (by the first one), "created" (by when the memory got them),
+            "title", "messages" or "importance" (by their ten most important messages, pinned sessions first). The
+            latest, the first letter and the most come first.
         reverse: Turn the order round.
         limit: The most sessions on a page; None for all.
         after: The ``next`` of the page before this one. A message that arrives between two pages moves no session

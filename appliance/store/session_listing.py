@@ -33,8 +33,14 @@ _LAST_ACTIVE_SQL = (
     " ORDER BY m.order_at DESC LIMIT 1), s.created_at)"
 )
 
+_STARTED_SQL = (
+    "coalesce((SELECT m.order_at FROM message m WHERE m.session_id = s.id AND m.id <= :messages"
+    " ORDER BY m.order_at LIMIT 1), s.created_at)"
+)
+
 SORT_SQL: Mapping[SessionOrder, str] = {
     "active": _LAST_ACTIVE_SQL,
+    "started": _STARTED_SQL,
     "created": "s.created_at",
     "title": "lower(coalesce(s.title, s.external_id))",
     "messages": "(SELECT count(*) FROM message m WHERE m.session_id = s.id AND m.id <= :messages)",

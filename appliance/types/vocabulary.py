@@ -28,7 +28,7 @@ SharingLayerName = Literal["profile", "retrieved", "summary", "recent"]
 
 LEVELS: tuple[Level, ...] = ("exchange", "topic", "session", "procedure")
 
-SessionOrder = Literal["active", "created", "title", "messages", "importance"]
+SessionOrder = Literal["active", "started", "created", "title", "messages", "importance"]
 """What sessions are sorted by."""
 
 HitOrder = Literal["score", "time"]

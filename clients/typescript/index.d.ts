@@ -2372,7 +2372,7 @@ export class Appliance extends Client {
        * Tags, of which one suffices.
        */
       tag?: Array<string>;
-      sort?: "active" | "created" | "title" | "messages" | "importance";
+      sort?: "active" | "started" | "created" | "title" | "messages" | "importance";
       reverse?: boolean;
       /**
        * How many at most.

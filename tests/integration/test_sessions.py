@@ -95,6 +95,28 @@ def test_a_list_is_filtered_and_sorted(several: Appliance, wanted: dict[str, Any
     assert names(several.sessions.list(**wanted)) == expected
 
 
+def test_what_is_imported_late_stands_where_it_started(several: Appliance, tmp_path: Path) -> None:
+    several.sessions.create(title="Empty", external_id="empty")
+    ingest(several, tmp_path, [line("early", 1, "before the trip", timestamp="2020-01-01T08:00:00Z")])
+    ingest(several, tmp_path, [line("early", 2, "long after it", timestamp="2030-01-01T08:00:00Z")])
+    assert names(several.sessions.list(sort="started", reverse=True)) == [
+        "early",
+        "trip",
+        "work",
+        "one",
+        "two",
+        "empty",
+    ]
+    assert names(several.sessions.list(sort="created", reverse=True)) == [
+        "trip",
+        "work",
+        "one",
+        "two",
+        "empty",
+        "early",
+    ]
+
+
 def test_the_most_important_come_first(memory: Appliance) -> None:
     said = {
         "life": (

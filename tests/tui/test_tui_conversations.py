@@ -121,6 +121,10 @@ def test_orders_and_their_other_end(filled: Path) -> None:
             await until(pilot, lambda: "importance" in said(page, "sessions-view"))
             await pilot.press("s")
             await until(pilot, lambda: titles(page) == first)
+            await pilot.press("P")
+            await until(pilot, lambda: "X lists all; p pins" in said(page, "sessions-note"))
+            await pilot.press("X")
+            await until(pilot, lambda: titles(page) == first)
 
     run(body)
 

@@ -159,12 +159,12 @@ ACTIONS: tuple[Action, ...] = (
     ),
     Action("recall.person", "P", "person", "Person", "Who wrote the message, on the People screen.", False),
     Action("conversations.read", "enter", "read", "Read", "Read the conversation."),
+    Action("conversations.clear", "X,escape", "clear", "All", "Clear all filters."),
     Action("conversations.title", "slash", "title", "Titles", "Filter by words in the title."),
     Action("conversations.sort", "s", "sort", "Sort", "Sort by last message, start, title, length or importance."),
     Action("conversations.reverse", "S", "reverse", "Reverse", "Reverse the order.", False),
     Action("conversations.source", "f", "source", "Source", "Filter by source or tag; or list those of tools too."),
     Action("conversations.pinned", "P", "pinned", "Pinned", "Show only pinned conversations, or all."),
-    Action("conversations.clear", "X,escape", "clear", "All", "Clear all filters.", False),
     Action("conversations.pin", "p", "pin", "Pin", "Pin or unpin the conversation."),
     Action(
         "conversations.select", "space", "select", "Select", "Select the conversation or unselect it; escape clears."

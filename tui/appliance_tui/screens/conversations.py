@@ -37,7 +37,7 @@ MAX_SEARCHED = 2_000
 
 SORT_LABELS = {
     "active": "last message",
-    "created": "start",
+    "started": "start",
     "title": "title",
     "messages": "length",
     "importance": "importance",
@@ -205,14 +205,18 @@ class ConversationsScreen(SelectingScreen):
         """Say how many conversations there are, and how many are selected."""
         count = len(self.listing.sessions)
         if not count:
-            self._show_note(
-                "No conversations match. Press X to clear the filters." if self.view.is_filtered else EMPTY_HINT
-            )
+            self._show_note(self._why_none())
         else:
             listed = pluralize(count, "conversation")
             note = self.selection_note()
             text = f"The first {listed}, more as you scroll" if self.listing.next_cursor else listed
             self._show_note(f"{note} · " * bool(note) + text)
+
+    def _why_none(self) -> str:
+        """Why no conversation is listed, and what to do."""
+        if self.view == replace(ConversationView(), pinned=True, sort=self.view.sort, reverse=self.view.reverse):
+            return "No conversation is pinned. X lists all; p pins the selected one."
+        return "No conversations match. Press X to clear the filters." if self.view.is_filtered else EMPTY_HINT
 
     @on(SessionList.NearEnd)
     def _near_end(self) -> None:
