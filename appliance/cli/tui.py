@@ -61,17 +61,18 @@ def _check_terminal() -> None:
         UsageError: the streams are not a terminal, or one that can't move its cursor.
     """
     # With --serve a browser drives the screen over pipes, and TEXTUAL_DRIVER is set.
-    # In a terminal Textual reads from stdin and draws on stderr, so that stdout stays free.
     if os.environ.get("TEXTUAL_DRIVER"):
         return
-    if all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
-        if os.environ.get("TERM") == "dumb":
-            raise UsageError(
-                "'appliance tui' needs a terminal that can move its cursor, and TERM=dumb says that this one can't.",
-                hint="Run it in another terminal, or use --serve for a browser, or 'appliance search'.",
-            )
-        return
-    raise UsageError(
-        "'appliance tui' needs a terminal.",
-        hint="Run it in one, or use --serve for a browser. Other verbs, such as 'appliance search', work with pipes.",
-    )
+    streams = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
+    if redirected := [name for name, stream in streams.items() if not stream.isatty()]:
+        which = f"{' and '.join(redirected)} {'is' if len(redirected) == 1 else 'are'} not one"
+        raise UsageError(
+            f"'appliance tui' needs a terminal, and {which}.",
+            hint="The screen reads keys from stdin, takes its size from stdout and draws on stderr: run it without"
+            " redirecting them, or use --serve for a browser. Other verbs, such as 'appliance search', work in pipes.",
+        )
+    if os.environ.get("TERM") == "dumb":
+        raise UsageError(
+            "'appliance tui' needs a terminal that can move its cursor, and TERM=dumb says that this one can't.",
+            hint="Run it in another terminal, or use --serve for a browser, or 'appliance search'.",
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import io
 import os
 import pty
 import select
@@ -25,8 +26,9 @@ from typer.testing import CliRunner
 from appliance import Appliance, config
 from appliance.cli.app import app as verbs
 from appliance.cli.app import run as command_line
+from appliance.cli.tui import _check_terminal
 from appliance.engine.engine import Engine
-from appliance.errors import ConfigError, StoreError
+from appliance.errors import ConfigError, StoreError, UsageError
 from appliance.paths import Home
 from appliance_models import HashEmbedder
 from appliance_tui.actions import ACTIONS
@@ -158,6 +160,22 @@ def test_without_a_terminal_it_says_what_to_do(home: Path) -> None:
     assert ended.returncode == 2
     assert b"needs a terminal" in ended.stderr and b"--serve" in ended.stderr and not ended.stdout
     assert not home.exists()
+
+
+def test_a_redirected_stream_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stream(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.delenv("TEXTUAL_DRIVER", raising=False)
+    monkeypatch.setattr(sys, "stdin", Stream())
+    monkeypatch.setattr(sys, "stdout", Stream())
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with pytest.raises(UsageError, match=r"needs a terminal, and stderr is not one\."):
+        _check_terminal()
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    with pytest.raises(UsageError, match="stdin and stderr are not one"):
+        _check_terminal()
 
 
 @pytest.mark.parametrize(
