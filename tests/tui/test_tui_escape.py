@@ -57,6 +57,13 @@ def test_escape_behind_a_dialog_changes_nothing_and_twice_it_shows_the_start_pag
             assert not line.value
             await pilot.press("escape", "escape", "up")
             await until(pilot, lambda: line.value == "ferry")
+            await until(pilot, lambda: hits.hits)
+            await pilot.press("enter")
+            await until(pilot, lambda: not isinstance(app.screen, SearchScreen))
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(app.screen, SearchScreen))
+            await type_in(pilot, "walnuts")  # in place of what was answered
+            assert line.value == "walnuts"
 
     run(body)
 

@@ -13,7 +13,8 @@ from appliance.types import Identity, Person
 from appliance_tui.filters import _author_note, filter_note, matches_words, parse_filter
 from appliance_tui.namesakes import names_apart
 from appliance_tui.screens.picker import PickerOption, PickerScreen
-from appliance_tui.search_notes import no_hits
+from appliance_tui.screens.search import SearchScreen
+from appliance_tui.search_notes import COMMANDS, id_note, no_hits, order_note
 from appliance_tui.search_results import SearchResults, SearchSpec
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.search_line import SearchInput
@@ -45,6 +46,20 @@ def test_a_long_query_that_found_nothing_is_repeated_in_short() -> None:
     assert no_hits(SearchResults(SearchSpec(" ferry ", {})), SearchFilters(), {}, True) == "No matches for “ferry”."
 
 
+def test_the_order_by_time_says_what_it_leaves_out_and_the_way_back() -> None:
+    spec = SearchSpec("ferry", {}, sort="time")
+    assert no_hits(SearchResults(spec), SearchFilters(since="2031"), {}, is_typing=True, sort_key="s") == (
+        "No matches for “ferry”.\n\nNewest first lists only messages with the words themselves.\n"
+        "tab, then s lists the best hits, by meaning too.\n\nFilters: since:2031\ntab, then X clears them."
+    )
+    assert order_note(spec) == "newest first, only messages with the words"
+    assert order_note(SearchSpec("", {}, sort="time")) == "newest first" and not order_note(SearchSpec("ferry", {}))
+
+
+def test_an_id_in_the_search_line_leads_on() -> None:
+    assert id_note(" m5905 ", ":") == "to go to m5905 by its id: tab, then :" and not id_note("m5905 ferry", ":")
+
+
 def test_a_date_of_several_words_is_a_filter_in_the_picker() -> None:
     assert [(one.name, one.value) for one in parse_filter("since april 2023")] == [("since", "april 2023")]
     assert [(one.name, one.value) for one in parse_filter("source:slack")] == [("source", "slack")]
@@ -63,6 +78,17 @@ def test_a_search_without_a_match_says_so_in_the_middle_with_its_filters(home: P
             await pilot.press("tab", "X")
             await until(pilot, lambda: app.query_one(HitList).hits)
             assert "X clears" not in words(app)
+            line, screen = app.query_one(SearchInput), app.screen
+            assert isinstance(screen, SearchScreen)
+            await pilot.press("tab", "ctrl+u", *"zebra", "tab", "s")
+            await until(pilot, lambda: "Newest first lists only" in words(app) and COMMANDS in words(app))
+            assert "s lists the best hits" in words(app) and "s Sort" in words(app)
+            await pilot.press("c", "p", "ctrl+u", "s")
+            await until(pilot, lambda: app.query_one(HitList).hits)
+            assert screen.sort == "score" and line.value == "zebra" and app.focused is app.query_one(HitList)
+            await pilot.press("s", "escape", "escape")
+            await until(pilot, lambda: not line.value)
+            assert screen.sort == "score"  # another search doesn't begin with what was left of this one
 
     run(body)
 

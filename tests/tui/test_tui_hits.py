@@ -336,6 +336,10 @@ def test_less_likely_hits_stand_behind_all_likely_ones_however_near() -> None:
     by_time = SearchResults(SearchSpec("q", {}, sort="time"))
     by_time.add(page("1:10 2:50 3:11", likely=1))
     assert by_time.last_likely is None and by_time.followers == {"m11"} and by_time.total_text() == "3 hits"
+    weak = SearchResults(SearchSpec("q", {}))
+    weak.add(page("1:10 2:50", likely=0))
+    assert weak.are_weak and not results.are_weak and not by_time.are_weak and weak.last_likely is None
+    assert weak.total_text() == "2 hits, weak matches only"
     by_filters = SearchResults(SearchSpec(" ", {"sources": ["irc"]}))
     by_filters.add(page("1:10 2:50 3:11", likely=1))
     assert by_filters.total_text() == "3 hits"
@@ -357,6 +361,14 @@ def test_a_line_stands_between_likely_hits_and_others_and_a_row_says_how_many_it
             await pilot.pause()
             drawn = [hits.render_line(row).text.rstrip() for row in range(hits.size.height)]
             assert drawn[4].startswith("── less likely ──") and "Ana" in drawn[5] and "Ana" in drawn[7]
+            weak = SearchResults(SearchSpec("q", {}))
+            weak.add(page("1:10", likely=0))
+            hits.show(weak)
+            await pilot.pause()
+            assert hits.styles.border_top[0] == "solid" and "less likely" in str(hits.border_title)
+            hits.show(results)
+            await pilot.pause()
+            assert not hits.styles.border_top[0]
             hits.highlighted = 1
             await pilot.pause()
             assert hits.render_line(3).text.startswith("▌") and hits.render_line(4).text.startswith("──")

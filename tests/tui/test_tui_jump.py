@@ -13,11 +13,13 @@ from textual.widgets import Input, Static
 
 from appliance import Appliance
 from appliance_models import HashEmbedder
+from appliance_tui import query_history
 from appliance_tui.actions import ACTIONS, PLACES, SCREENS, ActionProvider
 from appliance_tui.app import ApplianceApp
 from appliance_tui.destinations import Destination, find_destinations, first_day_since
 from appliance_tui.frame import KeyFooter
 from appliance_tui.screens.help import HelpScreen
+from appliance_tui.screens.jump import nothing_found
 from appliance_tui.widgets.hits import HitList
 from appliance_tui.widgets.rows import RowList
 from appliance_tui.widgets.search_line import SearchInput
@@ -55,6 +57,15 @@ async def go_to(app: ApplianceApp, pilot: Pilot[None], text: str, kind: str) -> 
 async def read(app: ApplianceApp, pilot: Pilot[None]) -> TranscriptView:
     await until(pilot, lambda: app.screen.query(TranscriptView) and app.screen.query_one(TranscriptView).marked_id)
     return app.screen.query_one(TranscriptView)
+
+
+def test_where_nothing_is_found_it_says_what_can_be_typed() -> None:
+    assert nothing_found("m5905").startswith("There is no message m5905 of this user.")
+    assert nothing_found("s7").startswith("There is no conversation s7 ")
+    assert nothing_found("yesterday") == (
+        "Nothing found for “yesterday”.\n\n"
+        "A title, a person, a screen, a date (15 March 2024, last May) or an id (m345) can be typed here."
+    )
 
 
 @pytest.mark.slow
@@ -136,7 +147,9 @@ def test_destinations_match_by_their_kind(filled: Path) -> None:
 
 
 @pytest.mark.slow
-def test_earlier_queries_come_back_and_a_forgetting_drops_them(filled: Path) -> None:
+def test_earlier_queries_come_back_and_a_forgetting_drops_them(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(query_history, "STOOD_SECONDS", 0.0)
+
     async def body() -> None:
         async with shown(filled) as (app, pilot):
             line = app.query_one(SearchInput)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from screens import fill, run, shown, type_in, until
 from test_tui_keys import GETS_THERE, inbox
+from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
@@ -202,5 +203,26 @@ def test_a_text_scrolls_by_the_same_keys(filled: Path) -> None:
             await until(pilot, lambda: plots.scroll_y == plots.max_scroll_y - 1)
             await pilot.press("g")
             await until(pilot, lambda: plots.scroll_y == 0)
+
+    run(body)
+
+
+def test_rows_are_as_high_as_they_are_beside_the_scrollbar() -> None:
+    class Rows(App[None]):
+        def compose(self) -> ComposeResult:
+            yield OptionRows()
+
+    async def body() -> None:
+        async with Rows().run_test(size=(40, 8)) as pilot:
+            rows = pilot.app.query_one(OptionRows)
+            rows.add_options(["word " * words for words in (7, 8, 9)])
+            await pilot.pause()
+            before = len(rows._lines)
+            rows.add_options(["word " * words for words in range(1, 20)])
+            await pilot.pause()
+            assert rows.show_vertical_scrollbar
+            lines = len(rows._lines)
+            rows._clear_caches()
+            assert lines == len(rows._lines) and before
 
     run(body)

@@ -189,6 +189,8 @@ def test_w_says_why_and_W_why_not(filled: Path) -> None:
 def test_the_reasons_are_in_words_of_a_person() -> None:
     legs = {"dense": {"rank": 1, "score": 0.5}, "own": {"rank": 12, "score": 7.3}, "title": {"rank": None}}
     text = [line.plain for line in _score_lines({"score": dict.fromkeys(FEATURE_LABELS, 1.0), "legs": legs}, 1.0)]
+    less, more = (line.plain for line in list(_score_lines({"score": {"dense": -1.0, "own": 4.0}}, None))[2:0:-1])
+    assert more.startswith("█" * 20) and less.startswith("-" * 5 + " ")  # what counts against it looks so
     for label in FEATURE_LABELS.values():
         assert sum(line.endswith(f"  {label}") for line in text) == 1
     assert text[-3:] == [

@@ -232,7 +232,8 @@ def test_a_notice_that_was_read_goes_with_the_next_key_and_an_error_stays(
 ) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
-            app.notify("Pinned 1 message", timeout=600)
+            app.notify("Theme: dark", timeout=600)
+            app.notify("Pinned 1 message", timeout=600)  # takes its place
             app.notify_error("The disk is full.", timeout=600)
             await pilot.press("down")
             assert len(notices(app)) == 2, "there was no time to read it"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.binding import BindingType
 from textual.events import Event as TerminalEvent
 from textual.events import Key, Paste
+from textual.notifications import Notify
 from textual.reactive import var
 from textual.widget import AwaitMount
 
@@ -32,7 +33,7 @@ from appliance_tui.path_input import on_one_line, parse_paths
 from appliance_tui.screens.search import SearchScreen
 from appliance_tui.terminal_keys import terminal_driver
 from appliance_tui.themes import THEMES, initial_theme, line_filters, no_color
-from appliance_tui.toasts import drop_read_notices
+from appliance_tui.toasts import drop_older_notices, drop_read_notices
 from appliance_tui.undo import Change
 from appliance_tui.upgrades import FileStates, program_files
 from appliance_tui.widgets.display_text import one_line, pluralize
@@ -247,6 +248,10 @@ class ApplianceApp(ErrorHandlingApp):
         self.import_queue.close()
         self._first_frame_drawn.set()
         await asyncio.to_thread(self.memory_worker.close)
+
+    def on_notify(self, event: Notify) -> None:
+        """Show a notice in place of those before it."""
+        drop_older_notices(self, event.notification)
 
     async def on_event(self, event: TerminalEvent) -> None:
         """As App.on_event, but keys and pastes wait until those before them are handled."""

@@ -22,7 +22,9 @@ MAX_OF_A_KIND = 20
 
 TITLE_CHARACTERS = 60
 
-_ID = re.compile(r"[ms][1-9]\d*", re.IGNORECASE)
+ID_PATTERN = re.compile(r"[ms][1-9]\d*", re.IGNORECASE)
+"""The id of a message or a conversation."""
+
 _SCREEN_ACTIONS = {action.id.removeprefix("app."): action for action in ACTIONS if action.place == "app"}
 
 
@@ -72,7 +74,7 @@ def first_day_since(memory: Appliance, session_id: str, text: str) -> str | None
 
 def _by_id(memory: Appliance, typed: str, user: str | None) -> Iterator[Destination]:
     id = typed.lower()
-    if not _ID.fullmatch(id):
+    if not ID_PATTERN.fullmatch(id):
         return
     with suppress(NotFound):
         message = memory.message(id) if id.startswith("m") else None

@@ -59,6 +59,16 @@ class OptionRows(OptionList, inherit_bindings=False):
     another click on it opens."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", show=False)]
+    _measured_width = -1
+
+    def _update_lines(self) -> None:
+        """As ``OptionList``, which measures the height of an option once. A scrollbar that comes or goes changes the
+        width without a resize, and the last words of an option that needs one more line then would not be drawn."""
+        width = self.scrollable_content_region.width
+        if width and width != self._measured_width:
+            self._measured_width = width
+            self._clear_caches()
+        super()._update_lines()
 
     def action_step(self, by: int) -> None:
         """As ``Navigable``; options that are disabled are passed over."""

@@ -3,13 +3,18 @@ is forgotten must not survive in a file."""
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from appliance.requests.typed_filters import SearchFilters
 
 MAX_QUERIES = 100
 """Queries that are kept of a user."""
+
+STOOD_SECONDS = 1.0
+"""Seconds that a text stands in the line before it counts as a query: its hits were looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,34 +28,50 @@ class Query:
 class QueryHistory:
     """Queries in the order in which they were made, and the one that is shown again."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._queries: defaultdict[str, list[Query]] = defaultdict(list)
-        self._typed = Query("")
+        self._clock = clock
+        self._present = self._stood = Query("")
+        self._since = clock()
         self._before = SearchFilters()
         self._position: int | None = None
 
     def note(self, user: str, text: str, filters: SearchFilters) -> None:
-        """Take the present text of the line. Where it is cleared, what it was before is a query: of a text that is
-        typed or deleted letter by letter, the longest."""
-        if self._position is not None and Query(text, filters) == self._queries[user][self._position]:
+        """Take the present text of the line. Where it is cleared, or another takes its place, what stood there before
+        is a query: of a text that is typed or deleted letter by letter, the longest that stood for a while."""
+        now = self._clock()
+        if self._position is None and self._present.text.strip() and now - self._since >= STOOD_SECONDS:
+            self._stand(self._present)
+        self._present, self._since = Query(text, filters), now
+        if self._position is not None and self._present == self._queries[user][self._position]:
             return
         self._position = None
-        if not text.strip():
-            self.add(user)
-            self._typed = Query("")
-        elif not self._typed.text.startswith(text) or filters != self._typed.filters:
-            self._typed = Query(text, filters)
+        stood = self._stood.text
+        if not text.strip() or not (text.startswith(stood) or stood.startswith(text)):
+            self._keep(user)
+
+    def _stand(self, query: Query) -> None:
+        if not self._stood.text.startswith(query.text) or query.filters != self._stood.filters:
+            self._stood = query
 
     def add(self, user: str) -> None:
-        """Keep the query that is typed: a hit of it is read, or the line is cleared."""
-        if self._typed.text.strip():
-            earlier = [query for query in self._queries[user] if query != self._typed]
-            self._queries[user] = [*earlier, self._typed][-MAX_QUERIES:]
+        """Keep the query that is in the line: a hit of it is read."""
+        if self._present.text.strip():
+            self._stand(self._present)
+            self._keep(user, ends=False)
+
+    def _keep(self, user: str, *, ends: bool = True) -> None:
+        """Add the query that stood; it ``ends`` where another text begins."""
+        if self._stood.text.strip():
+            earlier = [query for query in self._queries[user] if query != self._stood]
+            self._queries[user] = [*earlier, self._stood][-MAX_QUERIES:]
+        if ends:
+            self._stood = Query("")
 
     def forget(self) -> None:
         """Drop all queries: words of what is forgotten may be in them."""
         self._queries.clear()
-        self._typed, self._position = Query(""), None
+        self._present, self._stood, self._position = Query(""), Query(""), None
 
     def has_queries(self, user: str) -> bool:
         """Whether a user has earlier queries."""

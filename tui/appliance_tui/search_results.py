@@ -110,6 +110,11 @@ class SearchResults:
         return self.likely is None or hit.rank <= self.likely
 
     @property
+    def are_weak(self) -> bool:
+        """Whether no hit is likely to be what was asked for."""
+        return bool(self.hits) and self.likely == 0
+
+    @property
     def last_likely(self) -> int | None:
         """The index of the last likely hit if less likely ones are listed behind it."""
         first_other = next((index for index, hit in enumerate(self.hits) if not self.is_likely(hit)), 0)
@@ -166,6 +171,7 @@ class SearchResults:
         if not self.hits:
             return "No matches" if self.found or not self.total else "No good match"
         likely = f", {self.likely:,} likely" if self.likely and self.likely < self.total else ""
+        likely = ", weak matches only" if self.are_weak else likely
         if not self.more:
             return f"{len(self):,} hit{'' if len(self) == 1 else 's'}{likely}"
         at_least = "" if self.total_is_exact else "more than "

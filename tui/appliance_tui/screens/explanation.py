@@ -67,7 +67,7 @@ def _score_lines(why: Mapping[str, Any], score: float | None) -> Iterator[Conten
     yield Content.styled("What gives it its place", "bold")
     for name, part in sorted(parts.items(), key=lambda item: -item[1]):
         colour = "$accent" if part > 0 else "$error"
-        yield Content.assemble((render_bar(abs(part) / largest, BAR_WIDTH), colour), f" {part:>6.2f}  {_label(name)}")
+        yield Content.assemble((_signed_bar(part / largest), colour), f" {part:>6.2f}  {_label(name)}")
     total = sum(why.get("score", {}).values())
     yield Content.assemble(" " * BAR_WIDTH, (f" {total:>6.2f}  together, by which the hits are ordered", "bold"))
     if legs:
@@ -78,6 +78,11 @@ def _score_lines(why: Mapping[str, Any], score: float | None) -> Iterator[Conten
     if variants := why.get("variants"):
         yield Content("")
         yield Content(f"{pluralize(len(variants), 'similar message')}: {', '.join(variants)}")
+
+
+def _signed_bar(share: float) -> str:
+    """A bar for a share from -1 to 1; what counts against the hit is a row of "-", which differs without colours."""
+    return render_bar(share, BAR_WIDTH) if share > 0 else ("-" * max(1, round(-share * BAR_WIDTH))).ljust(BAR_WIDTH)
 
 
 def _label(name: str) -> str:

@@ -15,9 +15,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from appliance_tui.actions import bindings
-from appliance_tui.destinations import Destination, find_destinations
+from appliance_tui.destinations import ID_PATTERN, Destination, find_destinations
 from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
+from appliance_tui.widgets.display_text import one_line
 from appliance_tui.widgets.rows import MUTED, RowList
 from appliance_tui.widgets.search_line import SearchInput
 from appliance_tui.workers import SerialWorker, begin
@@ -78,9 +79,8 @@ class JumpScreen(ListScreen["Destination | None"], ModalScreen["Destination | No
             found = await self._queries.run_query(lambda memory: find_destinations(memory, typed, user, self._reading))
             self._rows.show(found, first=True)
             self._listed_text = typed
-            self.query_one("#jump-note", Static).update(
-                "" if found else "No matches. Try other words, a date or an id."
-            )
+            self._rows.display = bool(found)
+            self.query_one("#jump-note", Static).update("" if found else nothing_found(typed))
 
     @on(SearchInput.Move)
     def _move_mark(self, event: SearchInput.Move) -> None:
@@ -100,6 +100,17 @@ class JumpScreen(ListScreen["Destination | None"], ModalScreen["Destination | No
         if self._listed_text != self.query_one(SearchInput).value:
             await self._list_matches(self.query_one(SearchInput).value)
         self.action_choose()
+
+
+def nothing_found(typed: str) -> str:
+    """Why nothing is listed, and what can be typed."""
+    text = one_line(typed.strip())
+    if ID_PATTERN.fullmatch(text):
+        what = "message" if text[0] in "mM" else "conversation"
+        reason = f"There is no {what} {text} of this user. It may have been forgotten."
+    else:
+        reason = f"Nothing found for “{text}”."
+    return f"{reason}\n\n{HINT} can be typed here."
 
 
 def _line(destination: Destination, width: int) -> Content:

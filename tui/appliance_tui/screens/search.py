@@ -75,7 +75,7 @@ class SearchScreen(FilteredScreen):
         super().on_mount()
         self._answered = self._request()
         self._history = QueryHistory()
-        self._is_leaving = False
+        self._is_leaving = self._is_reading = False
         self._failure = ""
         self._people_filters = SearchFilters()
         self._queries = SerialWorker(self, self.appliance.memory_worker)
@@ -195,14 +195,14 @@ class SearchScreen(FilteredScreen):
             self._show_note(self._failure or filters.filter_note(self.answered_query) or hint)
             self.query_one(HitList).show_reason("")
             return
-        order = "newest first" if self.sort == "time" and results.hits else ""
         parts = (
             self.selection_note(),
-            search_notes.COMMANDS if self.query_one(HitList).has_focus and results.hits else "",
+            search_notes.COMMANDS if self.query_one(HitList).has_focus else "",
             results.total_text(),
             "esc leads back to People" if self._is_from_people else "",
-            order,
+            search_notes.order_note(results.spec),
             filters.filter_note(self.answered_query),
+            search_notes.id_note(self.answered_query, first_key("app.jump", self.app._keymap)),
             *results.notes,
         )
         self._show_note(" · ".join(filter(None, parts)))
@@ -210,7 +210,8 @@ class SearchScreen(FilteredScreen):
 
     def _why_no_hits(self, results: SearchResults) -> str:
         is_typing = self.query_one(SearchInput).has_focus
-        return search_notes.no_hits(results, self.search_filters, self.appliance.names_by_id, is_typing)
+        sort_key = first_key("recall.sort", self.app._keymap)
+        return search_notes.no_hits(results, self.search_filters, self.appliance.names_by_id, is_typing, sort_key)
 
     @on(DescendantFocus)
     def _focus_moved(self) -> None:
@@ -236,8 +237,13 @@ class SearchScreen(FilteredScreen):
                 await self._show_pins(results.hits[before:])
 
     def on_screen_resume(self) -> None:
-        """Select the hit that was read last, and list those that were loaded meanwhile."""
+        """Select the hit that was read last, and list those that were loaded meanwhile. Behind reading, what is typed
+        replaces the query, which was answered; an arrow keeps it."""
         self._is_leaving = False
+        if self._is_reading:
+            self._is_reading = False
+            if isinstance(line := self.focused, SearchInput):
+                line.select_all()
         self.query_one(StartPagePanel).refresh_soon()
         hits = self.query_one(HitList)
         if hits.results is not None and hits.results.hits:
@@ -312,8 +318,8 @@ class SearchScreen(FilteredScreen):
             return not self.query_one(SearchInput).has_focus
         if id == "recall.unpin":
             return bool(self._pinned_entry)
-        if id == "line.leave":
-            return self._marked_hit is not None
+        if id in ("line.leave", "recall.sort"):
+            return bool(self.query_one("#results").display)
         if id == "recall.back":
             return bool(self.search_filters or self.query_one(SearchInput).value)
         if id == "line.down":
@@ -354,10 +360,8 @@ class SearchScreen(FilteredScreen):
 
     @on(SearchInput.Exited)
     def _focus_list(self) -> None:
-        """Letters become commands, for which there must be a row, or one that is on its way: those keys wait for it."""
-        if not self.query_one("#results").display:
-            return
-        if self._marked_hit is not None or self.search_filters or self._answered != self._request():
+        """Letters become commands, also where nothing is listed: sort and filters may be why."""
+        if self.query_one("#results").display:
             self.query_one(HitList).focus()
 
     @on(StartPagePanel.Loaded)
@@ -373,10 +377,6 @@ class SearchScreen(FilteredScreen):
         if not results.display and not first_run.has_focus_within:  # what is hidden takes no letters
             self.set_focus(line)
         self.refresh_bindings()
-
-    @on(HitList.Typed)
-    def _type_into_line(self, event: HitList.Typed) -> None:
-        self.query_one(SearchInput).take(event.character)
 
     @on(StartPagePanel.Searched)
     def _search_example(self, event: StartPagePanel.Searched) -> None:
@@ -397,6 +397,7 @@ class SearchScreen(FilteredScreen):
             start_page.action_select()
         elif (hit := self._marked_hit) is not None:
             self._history.add(self.appliance.active_user)
+            self._is_reading = True
             self.appliance.read(hit.session_id, hit.message_id, self.query_one(HitList).results)
 
     def action_search(self) -> None:
@@ -433,7 +434,8 @@ class SearchScreen(FilteredScreen):
             self._show_summary()
             return
         self._is_leaving = False
-        line.value, self.search_filters = "", SearchFilters()
+        self._history.add(self.appliance.active_user)  # the note has said that it comes back
+        line.value, self.search_filters, self.sort = "", SearchFilters(), "score"
         self._show_parts()
 
     def show_people_messages(self, ids: tuple[str, ...]) -> None:

@@ -15,6 +15,7 @@ from textual.theme import Theme
 from textual.visual import Visual
 from textual.widgets.option_list import Option
 
+from appliance_tui.actions import display_key
 from appliance_tui.author_colours import ReadableColours, readable_colours
 from appliance_tui.list_keys import ListScreen, OptionRows
 from appliance_tui.search_results import SearchResults
@@ -34,6 +35,9 @@ MAX_NAME_CHARACTERS = 40
 LESS_LIKELY = " less likely "
 """What the line says that stands between the likely hits and the others."""
 
+LINE_KEYS = frozenset({"backspace", "ctrl+u", "ctrl+w", "ctrl+k"})
+"""Keys that change a line, which a person may press where they believe to be in it."""
+
 HIT_LINES = 2
 """Lines of a hit at least: who wrote it, and its passage."""
 
@@ -46,13 +50,6 @@ class HitList(SelectableRows, OptionRows):
 
     class NearEnd(Message):
         """The selection or the view has come near the end of the list."""
-
-    class Typed(Message):
-        """A letter was pressed that is no command while there is no hit."""
-
-        def __init__(self, character: str) -> None:
-            super().__init__()
-            self.character = character
 
     def __init__(self) -> None:
         super().__init__(id="hits", markup=False)
@@ -81,6 +78,8 @@ class HitList(SelectableRows, OptionRows):
         self.results = results
         self._pinned = set()
         with self.app.batch_update():
+            self.border_title = LESS_LIKELY
+            self.set_class(results is not None and results.are_weak, "-weak")
             self.clear_options()
             self._last_likely = None
             self.extend()
@@ -171,20 +170,20 @@ class HitList(SelectableRows, OptionRows):
         return self._lines[line][0] if line < len(self._lines) and not self._lines[line][1] else None
 
     def on_key(self, event: events.Key) -> None:
-        """Without a hit, what moves in the list or acts on one is text for the search line. With one, a letter that is
-        no command says so: a person who types a word must see where it goes."""
-        if not (event.is_printable and event.character):
+        """Letters are commands here, with hits and without. A key for the line, and a command for which there is no
+        hit, says so: a person who types a word must see where it goes."""
+        is_letter = event.is_printable and bool(event.character)
+        if not is_letter and event.key not in LINE_KEYS:
             return
         active = self.screen.active_bindings.get(event.key)
         id = (active.binding.id or "") if active is not None else ""
-        if self.option_count:
-            if not id:
-                self.notify(f"{event.character} is not a command here; tab leads back to the line.", timeout=3)
-            return
-        if not id or id.startswith("list.") or not cast("ListScreen[None]", self.screen).available(id):
+        key = event.character if is_letter else display_key(event.key)
+        if not id:
+            self.notify(f"{key} is not a command here; tab leads back to the line.", timeout=3)
+        elif not self.option_count and not cast("ListScreen[None]", self.screen).available(id):
             event.stop()
             event.prevent_default()
-            self.post_message(self.Typed(event.character))
+            self.notify(f"There is no hit for {key}; tab leads back to the line.", timeout=3)
 
     def on_click(self, event: events.Click) -> None:
         if self.select_by_mouse(event):
