@@ -75,7 +75,7 @@ def test_nothing_is_overwritten_unasked(filled: Path, downloads: Path) -> None:
         async with shown(filled) as (app, pilot):
             await type_in(pilot, "ferry")
             await until(pilot, lambda: app.screen.query_one(HitList).hits)
-            await pilot.press("escape")
+            await pilot.press("tab")
             line = await asked(app, pilot)
             assert line.value == "~/Downloads/Harbour watch 2.md"  # named for the conversation, beside what is there
             line.value = "~/Downloads/Harbour watch.md"

@@ -279,7 +279,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("context.reset", "0", "reset", "Reset", "Restore the shares of the preset.", False),
     Action("context.session", "s", "session", "Conversation", "Choose the current conversation."),
     Action("context.copy", "y", "copy", "Copy", "Copy the whole prompt."),
-    Action("present.leave", "escape", "leave", "Cancel", "Close without choosing."),
+    Action("present.leave", "escape", "leave", "Close", "Close without choosing."),
     Action("present.choose", "enter", "choose", "Choose", "Choose the selected conversation."),
     Action("jump.leave", "escape", "leave", "Close", "Close and stay here."),
     Action("jump.choose", "enter", "choose", "Go", "Go to the selected place."),
