@@ -117,8 +117,6 @@ def test_a_colon_in_a_text_is_text(filled: Path) -> None:
             await pilot.press("ctrl+u")  # deletes the text, as in every line
             await until(pilot, lambda: not app.query_one(SearchInput).value)
             assert place(app) == "recall"
-            await pilot.press("up")
-            await until(pilot, lambda: app.query_one(SearchInput).value == "a:b")
 
     run(body)
 

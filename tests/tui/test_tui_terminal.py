@@ -136,8 +136,8 @@ def test_what_is_typed_fast_is_text(filled: Path, tmp_path: Path) -> None:
             terminal.until(lambda screen: "since: 2026-01 ✕" in screen and "Ben cashews" in screen)
             terminal.keys("C-u")
             terminal.until(lambda screen: "Ben cashews" not in screen)
-            terminal.keys("Escape")
-            terminal.until("/ Search")
+            terminal.keys("Tab")
+            terminal.until("tab Type on")
             terminal.text("X/dog")  # one write: X drops the filters, / goes to the line, the rest is text
             screen = terminal.until(lambda screen: "dog" in screen and "✕" not in screen)
             assert "Forgetting" not in screen
