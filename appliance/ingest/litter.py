@@ -59,18 +59,25 @@ def litter_reason(name: str, *, is_folder: bool) -> str:
 
 def folder_reason(folder: Path) -> str:
     """Why a folder that the user did not name is not read, by what is in it; empty if it is read."""
-    if (folder / "pyvenv.cfg").is_file():
+    if _has_file(folder, "pyvenv.cfg"):
         return "a virtual environment of Python"
     if is_memory(folder):
         return "a memory's own files: 'appliance export' writes its messages"
-    if (folder / "current").exists() and any(one.is_dir() for one in folder.glob("versions/*/bin")):
+    if _has_file(folder, "current") and any(one.is_dir() for one in folder.glob("versions/*/bin")):
         return "an installation of a program"
     return ""
 
 
 def is_memory(folder: Path) -> bool:
     """Whether a folder is the home of a memory."""
-    return (folder / DATABASE).is_file() and (folder / LOCK).is_file()
+    return _has_file(folder, DATABASE) and _has_file(folder, LOCK)
+
+
+def _has_file(folder: Path, name: str) -> bool:
+    try:
+        return (folder / name).is_file()
+    except OSError:  # the folder may not be entered; who reads it says so
+        return False
 
 
 def unfinished_reason(name: str, names: Collection[str]) -> str:

@@ -21,7 +21,7 @@ MAX_NAMED_PEOPLE = 6
 
 NEWEST = "the question names nothing to look for: the newest messages come first"
 
-ONLY_TIME = "the question names no topic: all messages of its time are hits, the newest first"
+ONLY_TIME = "the question names no topic: all messages of its time ({}) are hits, the newest first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def _only_by(named: str) -> str:
 
 
 def _time_note(time: str) -> tuple[str, ...]:
-    return (ONLY_TIME,) if time else ()
+    return (ONLY_TIME.format(time),) if time else ()
 
 
 def _none_by(named: str) -> str:

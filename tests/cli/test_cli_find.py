@@ -111,13 +111,15 @@ def test_explain_tells_the_parts_and_the_legs(run: Run, kept: Path) -> None:
 
 
 def test_a_time_in_the_question_is_told_and_counts(run: Run, kept: Path) -> None:
-    result = run("search", "what was said on 2026-02-02", "--explain")
+    result = run("search", "blue on 2026-02-02", "--explain")
     assert "Preferring messages by their time: 2026-02-02." in result.stderr
     assert "sent about the time in the search (time" in result.stdout
-    assert (
-        "sent about the time"
-        not in run("search", "what was said on 2026-02-02", "--explain", "--without", "time").stdout
-    )
+    assert "sent about the time" not in run("search", "blue on 2026-02-02", "--explain", "--without", "time").stdout
+
+
+def test_a_time_alone_lists_its_messages(run: Run, kept: Path) -> None:
+    result = run("search", "what was said on 2026-02-02")
+    assert "all messages of its time (2026-02-02) are hits" in result.stderr
 
 
 def test_a_bound_is_named_with_its_preposition(run: Run, kept: Path) -> None:
@@ -128,7 +130,7 @@ def test_a_bound_is_named_with_its_preposition(run: Run, kept: Path) -> None:
 def test_a_time_without_messages_is_named(run: Run, kept: Path) -> None:
     result = run("search", "what was said on 8 May 2023 or 2026-02-02?")
     assert "note: No messages from 8 May 2023.\n" in result.stderr
-    assert "Preferring messages by their time: 2026-02-02.\n" in result.stderr
+    assert "all messages of its time (8 May 2023 or 2026-02-02) are hits" in result.stderr
 
 
 def test_a_session_can_be_bounded_and_a_profile_named(run: Run, kept: Path) -> None:

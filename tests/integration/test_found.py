@@ -93,9 +93,6 @@ def test_what_was_said_is_found(memory: Appliance, query: str, answer: str) -> N
         "Wer hat die Weltmeisterschaft gewonnen",
         "asdf qwer yxcv",
         "MAX_REDIRECTS",
-        "what did we say on 3 May 2023",
-        "what did Ben say on 6 May 2024",
-        "what did Ben say on 3 January 2024",
     ],
 )
 def test_what_was_not_said_is_not_found(memory: Appliance, query: str) -> None:
@@ -105,6 +102,21 @@ def test_what_was_not_said_is_not_found(memory: Appliance, query: str) -> None:
     assert len(nearest) > 0 and not nearest.found, "the nearest are there for who wants them"
     assert all(0 <= hit.score < 0.12 for hit in nearest)
     assert memory.search(query, count=True).total == memory.search(query, min_score=0, count=True).total
+
+
+@pytest.mark.parametrize(
+    ("query", "day"),
+    [
+        ("what did we say on 3 May 2023", "3 May 2023"),
+        ("what did Ben say on 6 May 2024", "6 May 2024"),
+        ("what did Ben say on 3 January 2024", "3 January 2024"),
+    ],
+)
+def test_of_a_day_without_messages_nothing_is_found(memory: Appliance, query: str, day: str) -> None:
+    for least in (None, 0):
+        hits = memory.search(query, min_score=least, count=True)
+        assert (list(hits), hits.found, hits.more, hits.total) == ([], False, False, 0)
+        assert f"No messages from {day}." in hits.notes, hits.notes
 
 
 def test_a_name_of_code_that_no_message_has_is_named(memory: Appliance) -> None:
