@@ -36,7 +36,7 @@ class QuestionTarget:
         lists_all: Whether all that pass are hits, because the question names nothing to look for.
         time: The words of the only time that it asks for; empty for all times.
         asks_all: Whether the messages of all are searched if these people wrote nothing that matches well.
-        notes: What is to be said about it.
+        notes: Sentences for the person: how the question was understood.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Files that could not be read completely, whoever named them: the watcher, or a person who imported them.
+"""Files that could not be read completely, found by the watcher or imported by hand.
 
 A watched file is an entry of ``watched_files``, whatever became of it. One that a person imported by hand is an entry
 only as long as something is wrong with it, and its folder is empty. What a person dismissed stays, as skipped, with
