@@ -93,6 +93,17 @@ def display_path(path: str | os.PathLike[str]) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
+def is_there(path: str | bytes | os.PathLike[str]) -> bool:
+    """Whether a file exists, as far as that can be told: one in a folder that can't be read may well be there."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def check_path(path: str | os.PathLike[str]) -> None:
     """
     Raises:

@@ -12,6 +12,7 @@ import typer
 from appliance.cli import options, output
 from appliance.cli.options import flag, path_argument
 from appliance.errors import NotFound, UsageError
+from appliance.paths import is_there
 
 if TYPE_CHECKING:
     from appliance.types import FileProblem, ImportedFile
@@ -89,8 +90,8 @@ def list_sources(
 
 def _state(file: ImportedFile) -> str:
     path = Path(file.path)
-    is_there = path.exists() or any(parent.is_file() for parent in path.parents)
-    return ("read" if file.complete else "in part") + ("" if is_there else ", gone")
+    exists = is_there(path) or any(parent.is_file() for parent in path.parents)
+    return ("read" if file.complete else "in part") + ("" if exists else ", gone")
 
 
 @verbs.command("problems")

@@ -9,6 +9,7 @@ from datetime import datetime, time, timedelta
 
 from appliance import timestamps
 from appliance.memory.search_examples import search_examples
+from appliance.paths import is_there
 from appliance.store import facts, file_problems, importance, messages, sessions, start_page, watched_files
 from appliance.store.session_listing import SessionFilter, count_sessions, list_sessions
 from appliance.types import Filters, RecentSession, Scope, StartPage, Waiting
@@ -45,7 +46,7 @@ def read_start_page(db: sqlite3.Connection, filters: Filters, inputs: StartPageI
     yesterday = datetime.combine(today - timedelta(days=1), time()).astimezone()
     read = watched_files.recently_read(db, scope, inputs.owner, timestamps.to_microseconds(yesterday))
     owners = watched_files.owner_names(scope, inputs.owner)
-    failed = sum(one.owner in owners and watched_files.is_there(one.path) for one in file_problems.stored(db))
+    failed = sum(one.owner in owners and is_there(one.path) for one in file_problems.stored(db))
     archived = inputs.archived_soon(scope)
     return StartPage(
         sessions=count_sessions(db, listed),

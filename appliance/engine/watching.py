@@ -29,7 +29,7 @@ from appliance.ingest.following import FollowedLogs
 from appliance.ingest.side_files import SideFiles
 from appliance.ingest.watch_roots import check_not_a_memory, check_readable, outermost_folders
 from appliance.ingest.watcher import FolderWatcher, WatchIntervals
-from appliance.paths import Home
+from appliance.paths import Home, is_there
 from appliance.runtime.streams import ProducerStream
 from appliance.settings import Settings
 from appliance.store import file_problems, watched_files
@@ -155,7 +155,7 @@ class WatchService:
         for path in followed:
             found.setdefault(path, "command")
         db = self._database.read()
-        problems = [one.path for one in file_problems.stored(db) if watched_files.is_there(one.path)]
+        problems = [one.path for one in file_problems.stored(db) if is_there(one.path)]
         return [_watched_folder(db, path, why, followed, problems) for path, why in found.items()]
 
     def add(self, request: r.AddWatchedRequest) -> WatchChange:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from appliance import requests as r
 from appliance.errors import UsageError
-from appliance.paths import Home
-from appliance.store import chunks, file_problems, generation_states, messages, overview, sessions, watched_files
+from appliance.paths import Home, is_there
+from appliance.store import chunks, file_problems, generation_states, messages, overview, sessions
 from appliance.store.database import Database
 from appliance.store.session_listing import SessionFilter, count_sessions, count_stored
 from appliance.types import (
@@ -85,9 +85,7 @@ class OverviewService:
         """See ``FileProblemsRequest``."""
         check_limit(request.limit)
         db, watched = self._database.read(), [self._home.inbox, *self._watched_folders()]
-        found = [
-            (one, watched_files.is_there(one.path)) for one in file_problems.stored(db, dismissed=request.dismissed)
-        ]
+        found = [(one, is_there(one.path)) for one in file_problems.stored(db, dismissed=request.dismissed)]
         found.sort(key=lambda pair: not pair[1])
         return [_file_problem(db, one, there, watched) for one, there in found[: request.limit]]
 
@@ -96,12 +94,12 @@ class OverviewService:
         places = [Path(os.path.abspath(path)) for path in request.paths]
 
         def is_meant(path: Path) -> bool:
-            return file_problems.lies_in(path, places) or (request.gone and not watched_files.is_there(path))
+            return file_problems.lies_in(path, places) or (request.gone and not is_there(path))
 
         with self._database.write() as tx:
             dismissed = file_problems.dismiss(tx, is_meant)
         db, watched = self._database.read(), [self._home.inbox, *self._watched_folders()]
-        return [_file_problem(db, one, watched_files.is_there(one.path), watched) for one in dismissed]
+        return [_file_problem(db, one, is_there(one.path), watched) for one in dismissed]
 
     def imported_files(self, request: r.ImportedFilesRequest) -> list[ImportedFile]:
         """See ``ImportedFilesRequest``."""

@@ -15,7 +15,7 @@ import msgspec
 
 from appliance.errors import EmbeddingApiError, IndexUnavailable
 from appliance.memory.erasure import unfinished
-from appliance.paths import Home, display_path, file_stats
+from appliance.paths import Home, display_path, file_stats, is_there
 from appliance.runtime.decoding import decode
 from appliance.runtime.metrics import Metrics, resident_memory
 from appliance.settings import DEFAULT_MODEL, FORMER_DEFAULT_MODELS
@@ -83,7 +83,7 @@ def status(
     if generation and not pending and index and index.place == "embedded":
         # A restored home has no index. Opening it, which queues every chunk, would be too slow for a status.
         pending = 0 if generations.index_path(home, generation.id).is_dir() else chunk_count
-    problems = [(one, watched_files.is_there(one.path)) for one in file_problems.stored(db)]
+    problems = [(one, is_there(one.path)) for one in file_problems.stored(db)]
     troubles = [
         *_damage_troubles(damaged),
         *([index.trouble] if index and index.trouble else []),

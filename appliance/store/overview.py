@@ -7,13 +7,14 @@ import sqlite3
 from collections import Counter
 from typing import Any
 
+from appliance.paths import is_there
 from appliance.store import branches, mentions
 from appliance.store.documents import IS_PAGE_SQL
 from appliance.store.messages import message_id
 from appliance.store.session_listing import NOT_HIDDEN_SQL
 from appliance.store.sessions import public_id
 from appliance.store.visibility import NOT_EXPIRED
-from appliance.store.watched_files import GONE, NAMED_SQL, is_there
+from appliance.store.watched_files import GONE, NAMED_SQL
 from appliance.timestamps import iso_from_microseconds, now
 from appliance.types import Activity, FilterChoices, Filters, ImportedFile, ImportedSession, Outline, Scope, WatchedFile
 from appliance.types.overview import MAX_MENTION_CHOICES

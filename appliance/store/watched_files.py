@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from appliance.paths import is_there
 from appliance.store import tombstones
 from appliance.store.sql import fetch_int, placeholders
 from appliance.timestamps import now
@@ -151,17 +152,6 @@ def note_read_with_others(tx: sqlite3.Connection, files: Iterable[tuple[str, str
 def delete_queued(tx: sqlite3.Connection, path: Path) -> None:
     """Remove a file from the queue that disappeared before it was read."""
     tx.execute("DELETE FROM file WHERE path = ? AND state = 'queued'", (os.fsencode(path),))
-
-
-def is_there(path: str | bytes | os.PathLike[str]) -> bool:
-    """Whether a file exists, as far as that can be told: one in a folder that can't be read may well be there."""
-    try:
-        os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
-    return True
 
 
 GONE = "gone"
