@@ -85,7 +85,7 @@ def test_once_as_json_is_one_document(run: Run, folder: Path) -> None:
         ("trip.jsonl", "ok", 4),
     ]
     assert document(run("status", "--json"))["files"] == {
-        "queued": 0, "read": 1, "partial": 0, "skipped": 1, "failed": 0, "troubles": [], "unfinished": [],
+        "queued": 0, "read": 1, "partial": 0, "skipped": 1, "failed": 0, "gone": 0, "troubles": [], "unfinished": [],
     }  # fmt: skip
 
 
