@@ -63,10 +63,14 @@ def shorten(text: str, words: Sequence[str], max_tokens: int, count: CountTokens
             continue
         added = _with_needed(units, i, kept)
         cost = _cost(units, added, kept, max_tokens - spent, count)
-        if cost is None and place < order.rare and len(added) > 1:
-            # What was asked for by name stands alone rather than not at all.
-            added = [i]
-            cost = _cost(units, added, kept, max_tokens - spent, count)
+        if cost is None and place < order.rare:
+            # The sum is an estimate, because tokens reach across the ends of units: what was asked for by name is
+            # counted exactly, and stands without what it needs rather than not at all.
+            if fits(joined := _join(units, {*kept, *added}), max_tokens, count):
+                cost = count(joined) - spent
+            elif len(added) > 1:
+                added = [i]
+                cost = _cost(units, added, kept, max_tokens - spent, count)
         if cost is None:
             misses += 1
             continue
