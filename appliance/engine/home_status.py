@@ -15,7 +15,7 @@ from appliance import requests as r
 from appliance.engine import embedding_api
 from appliance.errors import ConfigError
 from appliance.memory.status import status
-from appliance.paths import Home
+from appliance.paths import Home, is_there
 from appliance.runtime.metrics import Metrics
 from appliance.runtime.power import PowerGate
 from appliance.runtime.workers import Scheduler
@@ -66,9 +66,9 @@ def home_status(
     trouble = network["api"]["trouble"] if network["api"] else ""
     found = status(
         home, database.read(), configured_model, scheduler.last_error, metrics, damaged, index, trouble,
-        index_service.is_building, unfinished_imports, missing_folders=[path for path in folders if not path.exists()],
+        index_service.is_building, unfinished_imports, missing_folders=[path for path in folders if not is_there(path)],
         embeds_unasked=scheduler.embeds_unasked,
-        model_trouble="" if generation is None else index_service.models.file_trouble(generation.model),
+        model_trouble="" if generation is None else index_service.models.trouble(generation),
     )  # fmt: skip
     otherwise = None if damaged else index_service.chunk_changes.count(CHUNK_SCAN_SECONDS)
     queues = {**found["queues"], "sessions": summary_state["due"], "facts": fact_state["due"]}

@@ -112,8 +112,12 @@ class ModelCache:
             if name not in self._supplied_names and is_remote(model):
                 model.close()
 
-    def file_trouble(self, name: str) -> str:
-        """What is wrong with the files of a model, and what to do, found out without loading it; empty if nothing."""
+    def trouble(self, generation: Generation) -> str:
+        """Why the model of a generation can't be used, and what to do; empty if nothing speaks against it. It is not
+        loaded for that."""
+        name = generation.model
+        if (loaded := self._embedders.get(name)) is not None and (changed := _identity_change(loaded, generation)):
+            return changed.with_hint
         if name in self._supplied_names or is_api_model(name):
             return ""
         fault = appliance_models.find_fault(appliance_models.pack_name(name), (self._home.models,))
@@ -126,12 +130,8 @@ class ModelCache:
             ModelUnavailable: It can't be loaded, or another model now has its name.
         """
         model = self.load(generation.model)
-        if vector_identity(model) != generation.identity:
-            raise ModelUnavailable(
-                f"The model {generation.model} is not the one that made the stored vectors"
-                f" ({vector_identity(model)} now, {generation.identity} then).",
-                hint="'appliance reindex --vectors' computes them again; a search by words works meanwhile.",
-            )
+        if changed := _identity_change(model, generation):
+            raise changed
         return model
 
     def preload(self, model: str) -> None:
@@ -345,3 +345,14 @@ class RecentMessages:
                     vectors[digest] = vector
                     self._vectors.put(keys[digest], vector)
         return {one.chunk: vectors[one.digest] for one in pending}
+
+
+def _identity_change(model: Embedder, generation: Generation) -> ModelUnavailable | None:
+    """The error of a model that makes other vectors than those of the generation; None if it made these."""
+    if (identity := vector_identity(model)) == generation.identity:
+        return None
+    return ModelUnavailable(
+        f"The model {generation.model} is not the one that made the stored vectors"
+        f" ({identity} now, {generation.identity} then).",
+        hint="'appliance reindex --vectors' computes them again; a search by words works meanwhile.",
+    )

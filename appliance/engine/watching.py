@@ -94,7 +94,7 @@ def _watched_folder(
     return WatchedFolder(
         path=os.fsencode(path).decode("utf-8", "replace"),
         why=why,
-        is_there=path.exists(),
+        is_there=is_there(path),
         is_followed=file_problems.lies_in(path, followed),
         files=states,
         read_at=None if read_at is None else iso_from_microseconds(read_at),

@@ -395,6 +395,8 @@ def test_vectors_made_under_another_policy_are_an_error_that_says_so(
         report = memory.ingest(chat(tmp_path, name="lake"))
         assert (report.total("new"), report.pending) == (6, 6), "stored, and found by words until they have vectors"
         assert [hit for hit in memory.search("lake") if "lake" in hit.text]
+        health = memory.status()["health"]
+        assert "found by words only" in health and "reindex --vectors" in health
         memory.reindex(vectors=True)
         assert memory.status()["model"] == {"name": MODEL, "dimension": 64, "generation": 2}
         assert not memory.search("otter").notes
