@@ -82,7 +82,7 @@ def _with_files(reports: Iterable[FileReport]) -> Iterable[tuple[FileReport, Pat
     zips: dict[Path, Path | None] = {}
     for report in reports:
         path = Path(os.path.abspath(report.path))
-        if path.is_file():
+        if os.path.isfile(path):  # false, and no error, in a folder that may not be entered
             yield report, path
         elif (found := _file_around(path.parent, zips)) is not None:
             yield report, found
@@ -90,6 +90,6 @@ def _with_files(reports: Iterable[FileReport]) -> Iterable[tuple[FileReport, Pat
 
 def _file_around(folder: Path, known: dict[Path, Path | None]) -> Path | None:
     if folder not in known:
-        is_end = folder == folder.parent or folder.is_dir()
-        known[folder] = folder if folder.is_file() else None if is_end else _file_around(folder.parent, known)
+        is_end = folder == folder.parent or os.path.isdir(folder)
+        known[folder] = folder if os.path.isfile(folder) else None if is_end else _file_around(folder.parent, known)
     return known[folder]

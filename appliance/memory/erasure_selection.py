@@ -6,13 +6,15 @@ names of files and facts. The preview says how many messages each of these place
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import chain
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import msgspec
@@ -20,6 +22,7 @@ import msgspec
 from appliance.errors import NotFound, UsageError
 from appliance.memory import block_erasure, traces
 from appliance.memory.echoes import Echoes, find_echoes
+from appliance.paths import is_there
 from appliance.store import (
     archive,
     authors,
@@ -387,8 +390,17 @@ def _existing_files(db: sqlite3.Connection, rows: Sequence[_MessageRow], session
     """The files from which messages were read, and those that have messages of the same sessions, as far as they are
     still there and not empty; and watched files in which their texts stand."""
     paths = {row.path for row in rows if row.path} | {*imports.linked_sources(db, sessions).values()}
-    there = {path for path in paths if Path(path).is_file() and Path(path).stat().st_size}
+    there = set(filter(_may_hold_text, paths))
     return tuple(sorted(there | {*traces.other_files_with(db, [row.key for row in rows], paths)}))
+
+
+def _may_hold_text(path: str) -> bool:
+    """Whether a path is a file that is not empty, as far as that can be told."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return is_there(path)  # a folder that may not be entered can have it
+    return stat.S_ISREG(found.st_mode) and found.st_size > 0
 
 
 def sessions_by_title(db: sqlite3.Connection, scope: Scope, title: str) -> set[int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +143,18 @@ def test_an_imported_conversation_goes_with_its_last_message_and_one_of_an_appli
         chats.erasure.forget(chats.erasure.preview(*ids))
     assert kept.id in {info.id for info in chats.sessions.list()}
     assert gone.id not in {info.id for info in chats.sessions.list()}
+
+
+def test_a_file_in_a_folder_that_may_not_be_entered_is_named_as_one_that_may_still_say_it(
+    chats: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may enter every folder, so that the refusal is played here."""
+    look, sealed = os.stat, str(tmp_path / "chats.jsonl")
+
+    def refuse(path: Any, *arguments: Any, **more: Any) -> os.stat_result:
+        if str(path) == sealed:
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return look(path, *arguments, **more)
+
+    monkeypatch.setattr(os, "stat", refuse)
+    assert sealed in chats.erasure.preview(query="I met").files
