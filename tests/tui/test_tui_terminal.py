@@ -166,7 +166,7 @@ def test_two_screens_at_once_and_the_second_stays_when_the_first_leaves(filled: 
             second.until("06:40")
             first.keys("C-q")
             until(lambda: not first.is_there(), "the first program's end")
-            second.keys("Escape")  # to the list
+            second.keys("Tab")  # to the list
             second.until("w Why")
             second.keys("p")
             second.until("★")
