@@ -61,7 +61,7 @@ def test_an_answer_that_comes_while_it_is_being_closed_is_dropped(filled: Path) 
             await pilot.pause()  # what the opening began is done
             layout = screen.transcript.conversation_layout
             assert layout is not None
-            await screen.transcript.remove()  # as the closing of a screen begins
+            await screen.remove_children()  # as the closing of a screen begins
             screen.call_next(screen._show_layout, layout)
             app.pop_screen()
             await until(pilot, lambda: not isinstance(app.screen, ConversationScreen))
