@@ -304,7 +304,9 @@ def test_searches_beside_changes_always_find_everything(filled: Appliance, other
         while not ended.is_set():
             number = count * 37 % 300
             hits = filled.search(f"where is keepsake{number}", limit=3)
-            assert hits[0].text == f"keepsake{number} lies in drawer {number}" and not hits.notes
+            assert hits[0].text == f"keepsake{number} lies in drawer {number}"
+            # What is added meanwhile may come between a search's catching up and its reading.
+            assert not [note for note in hits.notes if "wait for the index" not in note]
             legs = hits[0].why["legs"]
             assert "dense" in legs and "own" in legs, legs
             count += 1
