@@ -103,7 +103,7 @@ def _target(
     if not asked.by_person or request.authors:
         return replace(target, notes=(NEWEST,) if asked.names_nothing else _time_note(asked.time))
     if not by_asked_author:
-        return replace(target, notes=(_none_by(_person(db, scope)),))
+        return replace(target, notes=(_none_by_person(db, scope),))
     # What others say of "my family" is about theirs. Where no name is known to be the person's, they may be the person.
     asks_all = bool(asked.topic) and not (asked.of_own and people.me(db, scope) is not None)
     notes = (_only_by(_person(db, scope)), *_time_note(asked.time))
@@ -146,6 +146,15 @@ def _time_note(time: str) -> tuple[str, ...]:
 
 def _none_by(named: str) -> str:
     return f"nothing by {named} matches well: the messages of all were searched"
+
+
+def _none_by_person(db: sqlite3.Connection, scope: Scope) -> str:
+    if people.me(db, scope) is not None:
+        return _none_by(_person(db, scope))
+    return (
+        "nothing that is certainly by the user matches well: the messages of all were searched; if one of the people is"
+        " the user, 'appliance people me PERSON' says so"
+    )
 
 
 def may_name_people(query: str) -> bool:
