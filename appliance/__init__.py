@@ -151,7 +151,7 @@ if TYPE_CHECKING:
         Window,
     )
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 if _guard := _environ.get("MEMORY_APPLIANCE_SOCKET_GUARD"):  # before anything else of this package is loaded
     import_module(f"{__name__}.runtime.socket_guard").install(_guard)
