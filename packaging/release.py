@@ -3,8 +3,9 @@
     python packaging/release.py [--output dist/VERSION]
 
 It refuses a tree with changes that are not committed, a version without a dated section in the changelog, and a tag of
-this version at another commit. Built are the sdist and the wheel, the offline kit and the Debian package of this
-platform, and ``SHA256SUMS``. All take their times from the commit, so that two builds of it are equal.
+this version at another commit. Built are the sdist and the wheel, the offline kits and the Debian package of this
+platform, and ``SHA256SUMS``. All take their times from the commit, so that two builds of it are equal: the kit with its
+own Python as long as Debian has the same packages of it.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ def build(output: Path) -> None:
     for command in (
         [sys.executable, "-m", "build", "--outdir", str(output), str(ROOT)],
         [sys.executable, str(ROOT / "packaging/build_kit.py"), "--output", str(output)],
+        [sys.executable, str(ROOT / "packaging/build_kit.py"), "--own-python", "--output", str(output)],
         [sys.executable, str(ROOT / "packaging/build_deb.py"), "--output", str(output)],
     ):
         subprocess.run(command, check=True, env=environment)
