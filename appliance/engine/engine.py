@@ -399,7 +399,7 @@ class Engine:
                     self.message(r.MessageRequest(request.why_not))  # raises: there is none
                 return Hits((), request.query, request.mode, ("nothing has been stored yet",), took_ms=0.0)
             hits = self.readers.search(resources, query, page, request.why_not)
-            if not hits.found and query.asks_all:
+            if question_targets.must_ask_all(hits, query):
                 by_all = self.readers.search(resources, resolve(by_asked_author=False), page, request.why_not)
                 hits = question_targets.best_of(hits, by_all, query.filters)
             return replace(hits, query=request.query)

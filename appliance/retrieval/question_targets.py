@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from appliance.languages import recall_questions
 from appliance.languages.recall_questions import RecallQuestion
 from appliance.requests import SearchRequest
+from appliance.retrieval.resources import AsksAll, SearchQuery
 from appliance.store import facts, messages, people
 from appliance.store.sessions import public_id as session_id
 from appliance.types import Filters, Hit, Hits, Scope
@@ -35,7 +36,8 @@ class QuestionTarget:
         messages: The keys of the only messages that it asks for; None for all.
         lists_all: Whether all that pass are hits, because the question names nothing to look for.
         time: The words of the only time that it asks for; empty for all times.
-        asks_all: Whether the messages of all are searched if these people wrote nothing that matches well.
+        asks_all: Whether the messages of all are searched, too: if these people wrote nothing that matches well, or as
+            well if others are better, since one of these may be the person.
         notes: Sentences for the person: how the question was understood.
     """
 
@@ -45,7 +47,7 @@ class QuestionTarget:
     messages: tuple[int, ...] | None = None
     lists_all: bool = False
     time: str = ""
-    asks_all: bool = False
+    asks_all: AsksAll = "never"
     notes: tuple[str, ...] = ()
 
     @property
@@ -80,7 +82,7 @@ def find_target(
                 authors=tuple(people.public_id(one.key) for one in found),
                 lists_all=not reading.topic,
                 time=reading.time,
-                asks_all=bool(reading.topic),
+                asks_all="if none is good" if reading.topic else "never",
                 notes=(_only_by(named), *_time_note(reading.time)),
             )
     return QuestionTarget(request.query)
@@ -105,17 +107,37 @@ def _target(
     if not by_asked_author:
         return replace(target, notes=(_none_by_person(db, scope),))
     # What others say of "my family" is about theirs. Where no name is known to be the person's, they may be the person.
-    asks_all = bool(asked.topic) and not (asked.of_own and people.me(db, scope) is not None)
+    is_known = people.me(db, scope) is not None
+    asks_all: AsksAll = "if none is good" if is_known else "if others are better"
+    if not asked.topic or (asked.of_own and is_known):
+        asks_all = "never"
     notes = (_only_by(_person(db, scope)), *_time_note(asked.time))
     return replace(target, by_person=True, asks_all=asks_all, notes=notes)
 
 
+def must_ask_all(by_asked: Hits, query: SearchQuery) -> bool:
+    """Whether the messages of all are to be searched, too, with these hits of those whose words are asked for."""
+    if query.asks_all == "never":
+        return False
+    return not by_asked.found or (query.asks_all == "if others are better" and not any(map(_has_words, by_asked)))
+
+
 def best_of(by_asked: Hits, by_all: Hits, authors: Filters) -> Hits:
-    """The hits of a question for somebody's words that found nothing good among them: those of all, if somebody else
-    wrote one that matches well. ``authors`` are the filters of the first search."""
-    if any(hit.score >= UNLIKELY_SCORE and not _is_by(hit, authors) for hit in by_all):
+    """The hits of a question for somebody's words, or those of all, if somebody else wrote what matches: well, where
+    nothing of the former does, or else better, and with the words of the question, which none of the former has.
+    ``authors`` are the filters of the first search."""
+    others = [hit for hit in by_all if not _is_by(hit, authors)]
+    if by_asked.found:
+        is_better = any(hit.score >= by_asked[0].score and _has_words(hit) for hit in others)
+        return by_all if is_better else by_asked
+    if any(hit.score >= UNLIKELY_SCORE for hit in others):
         return by_all
     return replace(by_asked, notes=(*by_all.notes, "what others wrote does not match well either"))
+
+
+def _has_words(hit: Hit) -> bool:
+    """Whether a hit has words of the query."""
+    return "own" in hit.why["legs"]
 
 
 def _is_by(hit: Hit, authors: Filters) -> bool:

@@ -65,6 +65,11 @@ class PassageScorer(Protocol):
     def score(self, query: str, passages: Sequence[str]) -> NDArray[np.float32]: ...
 
 
+AsksAll = Literal["never", "if none is good", "if others are better"]
+"""When a question for somebody's words searches the messages of all, too: never, if nothing of theirs matches well, or
+as well if somebody else wrote what matches better."""
+
+
 @dataclass(frozen=True, slots=True)
 class RerankerSettings:
     """How the best candidates are reranked.
@@ -136,8 +141,8 @@ class SearchQuery:
         per_session: The most hits of one session; None for no limit.
         archived: Whether it also searches the archive: always, never, or if the hot messages have nothing good.
         notes: What is to be said about the request, such as a filter that nothing passes.
-        asks_all: Whether it finds only messages by the people for whose words the question asks, and the messages of
-            all are searched if these wrote nothing that matches well.
+        asks_all: When the messages of all are searched, too, where it finds only those by the people for whose words
+            the question asks.
         folds: Whether variants of a better hit by the same author are folded under it.
         lists_all: Whether all messages that pass the filters are hits, the newest first, whatever the text says.
     """
@@ -152,7 +157,7 @@ class SearchQuery:
     per_session: int | None = None
     archived: Literal["always", "never", "if needed"] = "never"
     notes: tuple[str, ...] = ()
-    asks_all: bool = False
+    asks_all: AsksAll = "never"
     folds: bool = True
     lists_all: bool = False
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +70,35 @@ def test_what_a_person_asked_is_looked_for_among_their_own_words(memory: Applian
     assert not memory.search("what did I ask", since="2030-01-01"), "it names nothing that others could have said"
     assert elsewhere[0].author == "Tonren" and "certainly by the user" in elsewhere.notes[0]
     assert "appliance people me" in elsewhere.notes[0], "nobody knows yet whether Tonren is the user"
+
+
+def test_while_nobody_is_known_to_be_the_user_signed_words_that_match_better_are_found(tmp_path: Path) -> None:
+    said = [
+        ("family", "Berta", "2024-03-11T09:00:00Z", "Der Zahnarzt war grässlich, die Krone kostet 640 Euro"),
+        ("family", "Lena", "2024-03-11T09:01:00Z", "Oh je, du Arme."),
+        ("pills", None, "2024-03-15T09:00:00Z", "Ich nehme Ramipril 5 mg, darf ich Grapefruit essen?"),
+    ]
+    lines = [
+        {
+            "session_id": session,
+            "message_id": f"x{n}",
+            "role": "user",
+            "author": author,
+            "timestamp": at,
+            "content": text,
+        }
+        for n, (session, author, at, text) in enumerate(said)
+    ]
+    (tmp_path / "chat.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    with Appliance.open(tmp_path / "home", worker=False) as memory:
+        memory.ingest(tmp_path / "chat.jsonl")
+        question = "was habe ich im März 2024 über den Zahnarzt geschrieben"
+        hits = memory.search(question)
+        assert hits[0].external_id == "x0" and "appliance people me" in hits.notes[0]
+        assert memory.search("was habe ich über Grapefruit gefragt")[0].external_id == "x2"
+        memory.people.set_me("Berta")
+        hits = memory.search(question)
+        assert hits[0].external_id == "x0" and hits.notes[0].startswith("only messages by the user (Berta")
 
 
 @pytest.mark.parametrize("question", ["what do you know about me", "who am I?", "¿qué sabes de mí?"])
