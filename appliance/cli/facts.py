@@ -26,6 +26,8 @@ MAX_QUOTES = 3
 BRIEF_CHARACTERS = 200
 """Characters of a quote in a profile."""
 
+_WHO_ARE_YOU = "The exports don't say who you are, so what you wrote is not read for facts: 'appliance people me'."
+
 _Id = Annotated[str, argument("ID", "A fact (f7); 'appliance facts' lists them.")]
 _Kind = Annotated[
     str | None, option("--kind", "KIND", "profile, relation, preference, date, tool, project, instruction or note.")
@@ -79,7 +81,7 @@ def list_facts(
         found = memory.facts.list(user, kind=cast("FactKind", kind), state=cast("FactState", state), as_of=as_of)
         conflict_count = len(memory.facts.review(user)) if state != "review" else 0
         pending = memory.facts.pending()
-        unknown = not found and memory.people.me(user) is None and bool(memory.people.list(user).people)
+        unknown = not found and _is_me_unknown(memory, user)
         user = memory.settings.user if user is None else user
     if json:
         output.print_json({"facts": found, "pending": pending})
@@ -90,9 +92,7 @@ def list_facts(
     else:
         output.say(f"No {'matching ' if kind or state or as_of else ''}facts about user '{user}'.")
         if unknown:
-            output.say(
-                "The exports don't say who you are, so what you wrote is not read for facts: 'appliance people me'."
-            )
+            output.say(_WHO_ARE_YOU)
     if conflict_count:
         output.say(f"{output.plural(conflict_count, 'conflicting fact')} to review: 'appliance facts review'.")
     _say_pending(pending)
@@ -275,6 +275,11 @@ def add(
         output.say("Stored as a note: the sentence follows no known pattern. A note never replaces another fact.")
 
 
+def _is_me_unknown(memory: Appliance, user: str | None) -> bool:
+    """Whether people wrote in the memory of a user, and none of them is known to be the user."""
+    return memory.people.me(user) is None and bool(memory.people.list(user).people)
+
+
 def show_profile(memory: Appliance, user: str | None, json: bool) -> None:
     """Print the profile with its evidence, for ``show --what-you-know``."""
     found = memory.facts.profile(user)
@@ -294,6 +299,8 @@ def show_profile(memory: Appliance, user: str | None, json: bool) -> None:
         output.print_line()
     if not found:
         output.say(f"No facts about user '{memory.settings.user if user is None else user}'.")
+        if _is_me_unknown(memory, user):
+            output.say(_WHO_ARE_YOU)
     _say_pending(pending)
 
 

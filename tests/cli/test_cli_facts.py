@@ -107,5 +107,6 @@ def test_nothing_known_is_told(run: Run, home: Path) -> None:
 
 def test_who_is_unknown_has_no_facts_and_is_told_why(run: Run, tmp_path: Path) -> None:
     run("ingest", write(tmp_path / "a.jsonl", [line("a", 1, "I live in Berlin.", author="Nina")]), "--no-wait")
-    assert "don't say who you are" in run("facts").stderr
+    for arguments in (["facts"], ["show", "--what-you-know"]):
+        assert "don't say who you are" in run(*arguments).stderr
     assert "don't say who you are" not in run("facts", "--user", "ana").stderr
