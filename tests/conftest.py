@@ -127,12 +127,19 @@ def pytest_make_collect_report(
     return report
 
 
+ALL_SLOW = re.compile(r"^pytestmark = .*\bmark\.(slow|campaign)\b", re.MULTILINE)
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Of a run of slow tests each process would load all modules, half of which have neither these nor properties."""
-    if not config.option.markexpr.startswith("slow") or not collection_path.match("test_*.py"):
+    """Of a run of slow tests each process would load all modules, half of which have neither these nor properties; of
+    a run of the others also those with slow tests alone. A module that is named on the command line is loaded."""
+    chosen = config.option.markexpr
+    if not chosen.startswith(("slow", "not slow and not campaign")) or not collection_path.match("test_*.py"):
         return None
     text = collection_path.read_text(encoding="utf-8")
-    return True if not any(word in text for word in ("slow", "hypothesis")) else None
+    if chosen.startswith("slow"):
+        return True if not any(word in text for word in ("mark.slow", "hypothesis")) else None
+    return True if ALL_SLOW.search(text) else None
 
 
 @pytest.hookimpl(tryfirst=True)

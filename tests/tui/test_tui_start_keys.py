@@ -27,7 +27,7 @@ def filled(built: Path, home: Path) -> Path:
     return copied(built, home)
 
 
-@pytest.mark.parametrize("words", ["dinner", "under"])
+@pytest.mark.parametrize("words", ["dinner", pytest.param("under", marks=pytest.mark.slow)])
 def test_letters_right_behind_escape_are_text(filled: Path, words: str) -> None:
     """No letter is for the hits of the line before, which are listed no more."""
 
