@@ -273,6 +273,7 @@ def test_a_disk_that_fills_while_files_are_read_names_where_it_ended(
     assert document(run("ingest", *files, "--json"))["totals"]["new"] == 2
 
 
+@pytest.mark.slow
 def test_status_names_a_full_disk_and_counts_files_that_were_not_read(
     run: Run, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -155,6 +155,7 @@ def every_call(document: Mapping[str, Any], id: str) -> Iterator[tuple[str, str,
 NOT_THERE = {"s": "s99999", "m": "m99999", "sum": "sum99999", "f": "f99999", "private-": "private-0123456789abcdef"}
 
 
+@pytest.mark.slow
 def test_what_is_anothers_is_answered_as_if_it_were_not_there(house: House) -> None:
     document = house.owner.get("/openapi.json").json()
     asked = 0

@@ -132,6 +132,7 @@ def test_a_bug_says_its_place_and_no_words(home: Path, monkeypatch: pytest.Monke
         assert "somebody" not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_events_and_watched_files_arrive(home: Path, tmp_path: Path) -> None:
     heard: list[Event] = []
     came = threading.Event()

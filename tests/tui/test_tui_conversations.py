@@ -335,6 +335,7 @@ def test_tags_are_shown_changed_and_filtered_by(filled: Path) -> None:
     run(body)
 
 
+@pytest.mark.slow
 def test_conversations_of_tools_alone_are_listed_on_request(filled: Path) -> None:
     with Appliance.open(filled, embedder=HashEmbedder(), worker=False) as memory:
         memory.sessions.create(title="Crane log").add("tool", "lifted 3 t")

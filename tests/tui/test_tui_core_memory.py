@@ -59,6 +59,7 @@ def about(screen: MemoryScreen) -> str:
     return "\n".join(part.content.plain for part in screen.query_one("#detail", DetailList).parts)
 
 
+@pytest.mark.slow
 def test_a_block_is_begun_selected_and_taken_back(memory: Appliance) -> None:
     memory.core.set("persona", "Answer briefly.")
 

@@ -61,6 +61,7 @@ def test_a_file_is_dismissed_and_counts_anew_once_it_is_imported_again(memory: A
     assert [one.path for one in memory.overview.dismiss_problems(gone=True)] == [str(packed)]
 
 
+@pytest.mark.slow
 def test_what_became_of_a_watched_file_is_said_the_same_everywhere(memory: Appliance, tmp_path: Path) -> None:
     folder = tmp_path / "watched"
     folder.mkdir()

@@ -26,7 +26,7 @@ SCREEN_NAMES = {action.id.removeprefix("app."): action.name for action in ACTION
 COMPACT_BAR_COLUMNS = 100
 """Columns below which the bar leaves out spaces and counts."""
 
-SHORT_NAME_CHARACTERS = 3
+SHORT_NAME_CHARACTERS = 4
 """Characters of the names of screens in a bar that has no room for all of them."""
 
 SWITCH_USER = "user"
