@@ -312,8 +312,8 @@ class Erasure(_Resource):
         namespace: str = "",
     ) -> ErasurePreview:
         """Show what ``forget`` would erase of a user's memory; see ``requests.PreviewErasureRequest``."""
-        if source is not None and (os.sep in source or Path(source).is_file()):
-            source = str(Path(source).expanduser().absolute())  # sources are named so
+        if source is not None and (os.sep in source or os.path.isfile(source)):
+            source = str(Path(os.path.expanduser(source)).absolute())  # sources are named so
         return self._transport.send(
             r.PreviewErasureRequest(
                 references, source=source, query=query, title=title, author=author, author_name=author_name,
