@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from appliance import requests as r
 from appliance.errors import ApplianceError
-from appliance.requests import PRIVATE_PREFIX
+from appliance.requests import is_private_id
 from appliance.types import (
     ArchiveReport,
     BlockEditor,
@@ -64,7 +64,7 @@ class Session:
     @property
     def is_private(self) -> bool:
         """Whether the session is kept in this process's memory only."""
-        return self.id.startswith(PRIVATE_PREFIX)
+        return is_private_id(self.id)
 
     @property
     def title(self) -> str | None:

@@ -14,6 +14,7 @@ from appliance import timestamps
 from appliance.errors import NotFound, UsageError
 from appliance.memory.session_checks import (
     branch_title,
+    check_external_id,
     check_metadata,
     check_storage_scope,
     check_ttl,
@@ -91,6 +92,7 @@ class SessionService:
 
     def create(self, request: r.CreateSessionRequest) -> SessionInfo:
         """See ``CreateSessionRequest``."""
+        check_external_id(request.external_id)
         check_ttl(request.ttl)
         check_storage_scope(request.storage_scope or "all")
         check_metadata(request.metadata or {})
@@ -206,6 +208,7 @@ class SessionService:
         """See ``BranchRequest``."""
         info = self._find(request.session_id)
         parent = sessions.key(info)
+        check_external_id(request.external_id)
         title = normalize_title(request.title) if request.title is not None else branch_title(info.title)
         record = SessionRecord(request.external_id or secrets.token_hex(8), title, metadata=info.metadata)
         scope = Scope(info.user_id, info.namespace, info.agent_id)

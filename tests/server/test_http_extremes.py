@@ -1,5 +1,5 @@
-"""Values that SQLite or the system can't take: too large, too long, too many, or with a NUL. Each surface refuses them in
-a sentence, or finds nothing."""
+"""Values that SQLite or the system can't take: too large, too long, too many, or with a NUL. Each surface refuses them
+in a sentence, or finds nothing."""
 
 from __future__ import annotations
 
