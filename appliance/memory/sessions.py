@@ -42,6 +42,7 @@ from appliance.types import (
     TagCount,
     Window,
 )
+from appliance.types.vocabulary import MAX_FILTER_VALUES
 
 MAX_DELETED_PER_RUN = 20
 """The expired sessions that one run of the background job deletes, each in a transaction of its own."""
@@ -145,6 +146,8 @@ class SessionService:
         """See ``ListSessionsRequest``."""
         if request.limit is not None and request.limit < 1:
             raise UsageError(f"The limit must be at least 1, not {request.limit}.")
+        if len(request.metadata or {}) > MAX_FILTER_VALUES:
+            raise UsageError(f"The metadata to look for must have at most {MAX_FILTER_VALUES} entries.")
         wanted = SessionFilter(
             Scope(self._user(request.user_id), request.namespace, request.agent_id),
             metadata=request.metadata or {},

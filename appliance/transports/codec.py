@@ -29,6 +29,9 @@ MAX_INTEGER = 2**63 - 1
 _FILTERS = frozenset({"roles", "sources", "authors", "participants", "has", "tools", "files", "entities", "topics"})
 """The fields of requests that are filters of messages, of which any number of values would be given."""
 
+_PLACES = frozenset({"limit", "offset"})
+"""The fields of requests that may be any number: a limit beyond all rows gives all, an offset beyond them none."""
+
 VERSION_HEADER = "Appliance-Version"
 """Names the client's version: a client may meet another owner than the one that it attached to."""
 
@@ -106,7 +109,7 @@ def _check_bounds(field: str, value: object) -> None:
     Raises:
         UsageError: A number is larger than the database takes, or a filter has too many values.
     """
-    if isinstance(value, int) and abs(value) > MAX_INTEGER:
+    if isinstance(value, int) and field not in _PLACES and abs(value) > MAX_INTEGER:
         raise UsageError(f"Invalid argument {field}: the number must be between -{MAX_INTEGER} and {MAX_INTEGER}.")
     if field in _FILTERS and isinstance(value, list | tuple) and len(value) > MAX_FILTER_VALUES:
         raise UsageError(

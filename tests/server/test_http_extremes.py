@@ -52,6 +52,16 @@ def test_a_filter_takes_so_many_values_and_no_more(memory: Appliance, client: Te
                 ask()
 
 
+def test_sessions_are_filtered_by_so_many_entries_of_their_metadata(memory: Appliance, client: TestClient) -> None:
+    entries = {f"key{number}": str(number) for number in range(MAX_FILTER_VALUES)}
+    memory.sessions.create(external_id="full", metadata=entries)
+    assert [info.external_id for info in memory.sessions.list(metadata=entries)] == ["full"]
+    with pytest.raises(UsageError, match=f"at most {MAX_FILTER_VALUES} entries"):
+        memory.sessions.list(metadata={**entries, "one": "more"})
+    pairs = "&".join(f"metadata=k{number}=1" for number in range(MAX_FILTER_VALUES + 1))
+    assert client.get(f"/v1/sessions?{pairs}").status_code == 422
+
+
 def test_a_value_is_found_among_many(client: TestClient) -> None:
     for name, wanted in (("tools", "tool7"), ("files", "notes_7.md"), ("files", "notes_7"), ("tags", "garden")):
         among = [*values(name, MAX_FILTER_VALUES - 1), wanted]
@@ -135,13 +145,20 @@ def test_the_largest_numbers_that_are_taken_are_no_fault(client: TestClient) -> 
 def test_python_refuses_such_a_number_too(memory: Appliance, number: int) -> None:
     for ask in (
         lambda: memory.search("otter", generation=number),
-        lambda: memory.search("otter", offset=number),
-        lambda: memory.attachments.list(offset=number),
         lambda: memory.sessions.create(ttl=number),
         lambda: memory.context("otter", recall_limit=number),
     ):
         with pytest.raises(UsageError, match="the number must be between"):
             ask()
+
+
+@pytest.mark.parametrize("number", [10**30, 2**63, 2**63 - 1])
+def test_a_page_behind_the_last_one_is_empty_and_a_limit_may_be_any(
+    memory: Appliance, client: TestClient, number: int
+) -> None:
+    assert not memory.search("otter", offset=number).hits and not memory.attachments.list(offset=number)
+    assert not memory.archive.list(limit=number, offset=number) and not memory.summaries.list(limit=number)
+    assert len(memory.search("otter", limit=number)) == len(memory.sessions.list(limit=number)) == 1
 
 
 @pytest.mark.parametrize("source", ["x" * 5_000, "x/" * 5_000, "~nobody-here/x", "\0", "a\0/b", "~"])
