@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from appliance import requests as r
 from appliance.errors import ApplianceError
-from appliance.requests import PRIVATE_PREFIX
+from appliance.requests import is_private_id
 from appliance.types import (
     ArchiveReport,
     BlockEditor,
@@ -64,7 +64,7 @@ class Session:
     @property
     def is_private(self) -> bool:
         """Whether the session is kept in this process's memory only."""
-        return self.id.startswith(PRIVATE_PREFIX)
+        return is_private_id(self.id)
 
     @property
     def title(self) -> str | None:
@@ -312,8 +312,8 @@ class Erasure(_Resource):
         namespace: str = "",
     ) -> ErasurePreview:
         """Show what ``forget`` would erase of a user's memory; see ``requests.PreviewErasureRequest``."""
-        if source is not None and (os.sep in source or Path(source).is_file()):
-            source = str(Path(source).expanduser().absolute())  # sources are named so
+        if source is not None and (os.sep in source or os.path.isfile(source)):
+            source = str(Path(os.path.expanduser(source)).absolute())  # sources are named so
         return self._transport.send(
             r.PreviewErasureRequest(
                 references, source=source, query=query, title=title, author=author, author_name=author_name,

@@ -24,7 +24,7 @@ from appliance.store import archive, archive_policy, chunks, importance, lexical
 from appliance.store.archive_policy import ArchivePolicy
 from appliance.store.database import Database
 from appliance.store.messages import message_id
-from appliance.store.sql import PAGE_ROWS, fetch_int, pages
+from appliance.store.sql import MAX_ROWS, PAGE_ROWS, fetch_int, pages
 from appliance.timestamps import now
 from appliance.types import (
     LOCAL,
@@ -158,7 +158,9 @@ class ArchiveService:
         """See ``ListArchivedRequest``."""
         db = self._database.read()
         owner = self._owner if request.user_id is None else request.user_id
-        keys = archive.latest(db, owner, request.namespace, request.limit, request.offset)
+        keys = archive.latest(
+            db, owner, request.namespace, *(min(one, MAX_ROWS) for one in (request.limit, request.offset))
+        )
         rows = messages.get(db, keys)
         return [messages.to_message(rows[key]) for key in keys if key in rows]
 

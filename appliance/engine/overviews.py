@@ -24,6 +24,7 @@ from appliance.store import attachments, messages, statistics
 from appliance.store.author_selection import missing_author, resolve_authors
 from appliance.store.database import Database
 from appliance.store.lexical import query_words
+from appliance.store.sql import MAX_ROWS
 from appliance.types import (
     Anniversary,
     Attachment,
@@ -90,7 +91,7 @@ class Overviews(OverviewService):
             raise UsageError(f"The offset must be at least 0, not {request.offset}.")
         filters = self._filters(_search(request))
         wanted = attachments.AttachmentFilter(filters, tuple(request.kinds))
-        return attachments.list_page(self._database.read(), wanted, request.limit, request.offset)
+        return attachments.list_page(self._database.read(), wanted, request.limit, min(request.offset, MAX_ROWS))
 
     def message_attachments(self, request: r.MessageAttachmentsRequest) -> list[Attachment]:
         """See ``MessageAttachmentsRequest``."""

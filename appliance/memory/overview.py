@@ -13,6 +13,7 @@ from appliance.paths import Home, is_there
 from appliance.store import chunks, file_problems, generation_states, messages, overview, sessions
 from appliance.store.database import Database
 from appliance.store.session_listing import SessionFilter, count_sessions, count_stored
+from appliance.store.sql import MAX_ROWS
 from appliance.types import (
     Activity,
     FileProblem,
@@ -79,7 +80,7 @@ class OverviewService:
 
     def files(self, request: r.WatchedFilesRequest) -> list[WatchedFile]:
         """See ``WatchedFilesRequest``."""
-        return overview.files(self._database.read(), request.limit)
+        return overview.files(self._database.read(), min(request.limit, MAX_ROWS))
 
     def file_problems(self, request: r.FileProblemsRequest) -> list[FileProblem]:
         """See ``FileProblemsRequest``."""

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from appliance.errors import UsageError
 from appliance.memory.working_memory import WindowBuilder
-from appliance.requests import recall_options
+from appliance.requests import is_private_id, recall_options
 from appliance.store.session_options import INDEPENDENT
 from appliance.store.sql import to_json
 from appliance.types import ROLES, StorageScope
@@ -42,6 +42,18 @@ def check_metadata(metadata: Mapping[str, Any]) -> None:
         to_json(metadata)
     except (TypeError, ValueError) as error:
         raise UsageError(f"The metadata can't be stored: {error}.", hint="Use values that JSON can express.") from error
+
+
+def check_external_id(external_id: str | None) -> None:
+    """
+    Raises:
+        UsageError: It has the form of a private session's id, by which the session could not be reached.
+    """
+    if external_id is not None and is_private_id(external_id):
+        raise UsageError(
+            f"{external_id!r} is the id of a private session, which no stored session can have.",
+            hint="Choose another external id; a shorter one may begin with 'private-'.",
+        )
 
 
 def check_ttl(seconds: int | None) -> None:

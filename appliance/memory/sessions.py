@@ -14,6 +14,7 @@ from appliance import timestamps
 from appliance.errors import NotFound, UsageError
 from appliance.memory.session_checks import (
     branch_title,
+    check_external_id,
     check_metadata,
     check_storage_scope,
     check_ttl,
@@ -41,6 +42,7 @@ from appliance.types import (
     TagCount,
     Window,
 )
+from appliance.types.vocabulary import MAX_FILTER_VALUES
 
 MAX_DELETED_PER_RUN = 20
 """The expired sessions that one run of the background job deletes, each in a transaction of its own."""
@@ -91,6 +93,7 @@ class SessionService:
 
     def create(self, request: r.CreateSessionRequest) -> SessionInfo:
         """See ``CreateSessionRequest``."""
+        check_external_id(request.external_id)
         check_ttl(request.ttl)
         check_storage_scope(request.storage_scope or "all")
         check_metadata(request.metadata or {})
@@ -143,6 +146,8 @@ class SessionService:
         """See ``ListSessionsRequest``."""
         if request.limit is not None and request.limit < 1:
             raise UsageError(f"The limit must be at least 1, not {request.limit}.")
+        if len(request.metadata or {}) > MAX_FILTER_VALUES:
+            raise UsageError(f"The metadata to look for must have at most {MAX_FILTER_VALUES} entries.")
         wanted = SessionFilter(
             Scope(self._user(request.user_id), request.namespace, request.agent_id),
             metadata=request.metadata or {},
@@ -206,6 +211,7 @@ class SessionService:
         """See ``BranchRequest``."""
         info = self._find(request.session_id)
         parent = sessions.key(info)
+        check_external_id(request.external_id)
         title = normalize_title(request.title) if request.title is not None else branch_title(info.title)
         record = SessionRecord(request.external_id or secrets.token_hex(8), title, metadata=info.metadata)
         scope = Scope(info.user_id, info.namespace, info.agent_id)

@@ -29,6 +29,7 @@ from appliance.store.database import Database
 from appliance.store.messages import MessageRow
 from appliance.store.passages import ChunkSpan
 from appliance.store.people_figures import CountedSessions
+from appliance.store.sql import MAX_ROWS
 from appliance.store.summaries import PendingSummaries, SummaryInsert
 from appliance.timestamps import now
 from appliance.types import LEVELS, Event, Filters, Level, OnProgress, Scope, SessionPart, Summary, SummaryHit
@@ -90,7 +91,11 @@ class SummaryService:
         scope, session = self._resolve_scope(request.session_id, request.user_id, request.namespace)
         _check_level(request.level)
         rows = summaries.list_rows(
-            db, scope, session=session, level=request.level, limit=-1 if request.limit is None else request.limit
+            db,
+            scope,
+            session=session,
+            level=request.level,
+            limit=-1 if request.limit is None else min(request.limit, MAX_ROWS),
         )
         return summaries.to_summaries(db, rows)
 

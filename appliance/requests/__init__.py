@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         SetRetentionRequest,
     )
     from appliance.requests.backups import BackupRequest, KnownBackupsRequest
-    from appliance.requests.base import PRIVATE_PREFIX, Request, result_type
+    from appliance.requests.base import PRIVATE_ID_BYTES, PRIVATE_PREFIX, Request, is_private_id, result_type
     from appliance.requests.core import (
         AppendToBlockRequest,
         BlockHistoryRequest,
@@ -158,7 +158,7 @@ if TYPE_CHECKING:
 _MODULE_BY_NAME = {
     name: module
     for module, names in {
-        "base": "PRIVATE_PREFIX Request result_type",
+        "base": "PRIVATE_ID_BYTES PRIVATE_PREFIX Request is_private_id result_type",
         "searching": "ContextRequest MessageRequest SearchRequest VariantsRequest VersionsRequest",
         "maintenance": (
             "ActivityRequest ChoicesRequest CountsRequest EventsRequest FeedbackRequest FoldersRequest "
@@ -214,6 +214,7 @@ _MODULE_BY_NAME = {
 """The module of each name, which is loaded when the name is first used: to make all of these classes takes 50 ms."""
 
 __all__ = [
+    "PRIVATE_ID_BYTES",
     "PRIVATE_PREFIX",
     "ActivityRequest",
     "AddFactRequest",
@@ -341,6 +342,7 @@ __all__ = [
     "WatchedFilesRequest",
     "WindowRequest",
     "WithdrawFeedbackRequest",
+    "is_private_id",
     "result_type",
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
@@ -9,6 +10,17 @@ R = TypeVar("R", covariant=True)
 
 PRIVATE_PREFIX = "private-"
 """Begins the ids of private sessions, which no stored session has."""
+
+PRIVATE_ID_BYTES = 8
+"""Random bytes of such an id, written as hexadecimal digits."""
+
+_PRIVATE_ID = re.compile(rf"{PRIVATE_PREFIX}[0-9a-f]{{{2 * PRIVATE_ID_BYTES}}}(?:-\d+)?")
+"""The id of a private session, or of a message in one."""
+
+
+def is_private_id(reference: str) -> bool:
+    """Whether a text is the id of a private session or of a message in one; "private-notes" is a name like others."""
+    return _PRIVATE_ID.fullmatch(reference) is not None
 
 
 @dataclass(frozen=True, slots=True)

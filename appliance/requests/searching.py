@@ -69,7 +69,7 @@ class SearchRequest(Request[Hits]):
 
     Raises:
         UsageError: A role, author, tool, file, entity, topic, mode, order, profile, leg, date, limit, offset or minimum
-            score is invalid.
+            score is invalid, or a filter has more than 250 values.
         NotFound: No such session or generation, or no message ``why_not``.
         ModelUnavailable: The model of a kept generation can't be loaded.
     """

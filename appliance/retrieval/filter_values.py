@@ -82,9 +82,11 @@ def missing_values(
 def _missing_mentions(
     db: sqlite3.Connection, scope: Scope, kind: mentions.MentionKind, values: Sequence[str]
 ) -> Iterator[str]:
+    known: list[str] | None = None
     for value in values:
         if not mentions.is_mentioned(db, Filters(scope), kind, value):
-            known = list(mentions.counts(db, Filters(scope), kind))
+            if known is None:
+                known = list(mentions.counts(db, Filters(scope), kind))
             yield f"no {kind} {value!r}; {_proposal(value, known) or _listing(known, f'no {kind} is named anywhere')}"
 
 

@@ -419,8 +419,8 @@ def finds_missing_rows(db: sqlite3.Connection, words: Iterable[str]) -> bool:
 
 
 def quote_fts(words: str) -> str:
-    """Return words as one FTS5 string, in which no character is syntax."""
-    return '"' + words.replace('"', '""') + '"'
+    """Return words as one FTS5 string, in which no character is syntax. NUL, which is in no word, would end it."""
+    return '"' + words.replace('"', '""').replace("\0", " ") + '"'
 
 
 # --- titles of sessions, whose full text triggers keep up to date ----------------------------------------

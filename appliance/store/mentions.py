@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from appliance.errors import UsageError
-from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys
+from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys, pages
 from appliance.store.visibility import visibility_filter
 from appliance.types import Filters
 from appliance.types.file_names import paths
@@ -178,6 +178,13 @@ def messages_mentioning(
     Raises:
         UsageError: A value is empty or too long.
     """
+    # In pages: SQLite takes an expression of at most a thousand parts.
+    return {key for page in pages(values) for key in _page_of_messages(db, filters, kind, page, called)}
+
+
+def _page_of_messages(
+    db: sqlite3.Connection, filters: Filters, kind: MentionKind, values: Sequence[str], called: Sequence[str]
+) -> Iterator[int]:
     condition, parameters = _condition(kind, values)
     if called:
         by_tool = " OR ".join("c.name GLOB ?" for _ in called)
@@ -208,7 +215,7 @@ def messages_mentioning(
         f" UNION SELECT ({answer}) FROM record d",
         (*own_values, *parameters),
     )
-    return {key for (key,) in rows if key is not None}
+    return (key for (key,) in rows if key is not None)
 
 
 def is_mentioned(db: sqlite3.Connection, filters: Filters, kind: MentionKind, value: str) -> bool:

@@ -19,7 +19,7 @@ from appliance.runtime.decoding import decode
 from appliance.store import sessions
 from appliance.store.lexical import query_words, quote_fts
 from appliance.store.priority import IMPORTANCE_SQL, PINNED_IMPORTANCE
-from appliance.store.sql import fetch_int, has_row, to_json
+from appliance.store.sql import MAX_ROWS, fetch_int, has_row, to_json
 from appliance.store.visibility import NOT_EXPIRED
 from appliance.timestamps import now
 from appliance.types import Metadata, Scope, SessionOrder, SessionPage
@@ -126,7 +126,7 @@ def list_sessions(
     rows = db.execute(
         f"SELECT id, value FROM (SELECT s.id AS id, {SORT_SQL[sort]} AS value FROM session s WHERE {where}){after_sql}"
         f" ORDER BY value {order}, id {order} LIMIT :limit",
-        {**values, "limit": -1 if limit is None else limit + 1},
+        {**values, "limit": -1 if limit is None else min(limit, MAX_ROWS) + 1},
     ).fetchall()
     next_cursor = None
     if limit is not None and len(rows) > limit:

@@ -17,6 +17,9 @@ T = TypeVar("T")
 PAGE_ROWS = 500
 """How many values go into one IN (...) list, and how many rows into one page of a long read."""
 
+MAX_ROWS = 2**62
+"""More rows than there are, and a number that SQLite takes: a larger limit or offset means the same."""
+
 
 _unreadable_keys: ContextVar[set[int] | None] = ContextVar("unreadable_keys", default=None)
 

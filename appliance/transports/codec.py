@@ -18,9 +18,19 @@ from appliance.errors import ApplianceError, UsageError
 from appliance.requests import Request, request_named, result_type
 from appliance.runtime.decoding import convert, decode
 from appliance.types import Stream
+from appliance.types.vocabulary import MAX_FILTER_VALUES
 
 VERSION = build_version()
 """Of this process. Another version takes and gives other values."""
+
+MAX_INTEGER = 2**63 - 1
+"""The largest number that the database takes."""
+
+_FILTERS = frozenset({"roles", "sources", "authors", "participants", "has", "tools", "files", "entities", "topics"})
+"""The fields of requests that are filters of messages, of which any number of values would be given."""
+
+_PLACES = frozenset({"limit", "offset"})
+"""The fields of requests that may be any number: a limit beyond all rows gives all, an offset beyond them none."""
 
 VERSION_HEADER = "Appliance-Version"
 """Names the client's version: a client may meet another owner than the one that it attached to."""
@@ -90,6 +100,22 @@ def check_types(request: Request[Any]) -> None:
     except msgspec.ValidationError as error:
         reason, _, place = str(error).partition(" - at `$.")
         raise UsageError(f"Invalid argument {place.rstrip('`')}: {reason}.") from error
+    for field, value in checked.items():
+        _check_bounds(field, value)
+
+
+def _check_bounds(field: str, value: object) -> None:
+    """
+    Raises:
+        UsageError: A number is larger than the database takes, or a filter has too many values.
+    """
+    if isinstance(value, int) and field not in _PLACES and abs(value) > MAX_INTEGER:
+        raise UsageError(f"Invalid argument {field}: the number must be between -{MAX_INTEGER} and {MAX_INTEGER}.")
+    if field in _FILTERS and isinstance(value, list | tuple) and len(value) > MAX_FILTER_VALUES:
+        raise UsageError(
+            f"Invalid argument {field}: it has {len(value):,} values, and at most {MAX_FILTER_VALUES} are possible.",
+            hint="Ask several times, with a part of the values each.",
+        )
 
 
 @cache

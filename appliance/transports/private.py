@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from appliance import requests as r
 from appliance.errors import ApplianceError, NotFound, UsageError
-from appliance.requests import PRIVATE_PREFIX, Request, recall_options
+from appliance.requests import PRIVATE_ID_BYTES, PRIVATE_PREFIX, Request, is_private_id, recall_options
 from appliance.transports.base import Transport
 from appliance.transports.codec import check_types
 from appliance.types import Message, OnProgress, RemovalResult, SessionInfo, Window
@@ -53,14 +53,14 @@ class PrivateTransport:
                 # It expires with its program, and is found by its id only.
                 result = self._begin(self._sessions().create(replace(request, private=False, ttl=0, external_id=None)))
             return result  # type: ignore[no-any-return]
-        if isinstance(request, r.SearchRequest) and (request.asked_in or "").startswith(PRIVATE_PREFIX):
+        if isinstance(request, r.SearchRequest) and is_private_id(request.asked_in or ""):
             # It shares nothing with the search, and learns nothing from it; but it must be there.
             self.send(r.SessionRequest(request.asked_in or "", user_id=request.user_id))
             searched: Any = replace(request, asked_in=None)
             result = self.send(searched)
             return result  # type: ignore[no-any-return]
         id = _session_of(request)
-        if id is None or not id.startswith(PRIVATE_PREFIX):
+        if id is None or not is_private_id(id):
             if named := _private_ids_in(request):
                 result = self._send_naming(request, named, on_progress)
                 return result  # type: ignore[no-any-return]
@@ -121,7 +121,7 @@ class PrivateTransport:
         return self._service
 
     def _begin(self, stored: SessionInfo) -> SessionInfo:
-        id = PRIVATE_PREFIX + secrets.token_hex(8)
+        id = PRIVATE_PREFIX + secrets.token_hex(PRIVATE_ID_BYTES)
         self._stored_ids[id], self._private_ids[stored.id] = stored.id, id
         info: SessionInfo = self._renamed(stored)
         return info
@@ -223,7 +223,7 @@ def _private_ids_in(request: Request[Any]) -> list[str]:
     for field in _NAMING_FIELDS:
         value = getattr(request, field, None)
         named += [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else []
-    return [id for id in named if isinstance(id, str) and id.startswith(PRIVATE_PREFIX)]
+    return [id for id in named if isinstance(id, str) and is_private_id(id)]
 
 
 def _not_indexed(what: str, id: str) -> UsageError:

@@ -56,6 +56,10 @@ LOCAL = "local"
 MAX_TAG_CHARACTERS = 100
 """The characters of a tag of a conversation, at most."""
 
+MAX_FILTER_VALUES = 250
+"""The values of one filter of a search, at most: each is looked up, and one that nothing has is compared with all that
+there are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:

@@ -1070,7 +1070,8 @@ export type ScopedStatus = {
 /**
  * Hits in their order, with notes about the search. ``total`` counts all of them, or some of them if it is not
  * exact, and ``likely`` those that are likely to be what was asked for; ``more`` says that ``offset`` leads to others.
- * ``found`` is false if nothing is a good match: then there are no hits, unless ``min_score`` was given.
+ * ``found`` is false if nothing is a good match: then there are no hits, unless ``min_score`` was given, and ``total``
+ * counts the weak ones that ``min_score`` 0 would give.
  */
 export type SearchAnswer = {
   found: boolean;

@@ -56,7 +56,7 @@ def test_a_key_of_another_request_is_refused(memory: Appliance, client: TestClie
         ("POST", "/v1/messages", {"text": "buy bread"}),
         ("POST", "/v1/sessions", {"title": "x"}),
         ("POST", "/v1/facts", {"text": "I live in Rome"}),
-        ("POST", "/v1/messages?x=1", {"text": "buy milk"}),
+        ("POST", "/v1/sessions/s1/clear?dry_run=true", None),
     ):
         answer = client.request(method, path, json=body, headers=KEY)
         assert (answer.status_code, answer.json()["error"]) == (422, "KeyReused")

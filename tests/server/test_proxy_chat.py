@@ -311,6 +311,15 @@ def test_no_endpoint_is_configured(home: Path) -> None:
     assert caught.value.status_code == 503 and caught.value.code == "model_not_configured"
 
 
+@pytest.mark.parametrize("body", [b"{", b"", b"[]", b"null", b"\xff", b'{"input": "\xff"}'], ids=range(6))
+def test_a_broken_request_is_told_so_without_a_model_too(home: Path, body: bytes) -> None:
+    with proxy(home, "") as there:
+        for path in ("chat/completions", "responses", "completions"):
+            got = httpx.post(f"{there.url}/v1/{path}", content=body, trust_env=False)
+            assert (got.status_code, got.json()["error"]["code"]) == (400, "invalid_request"), (path, got.text)
+        assert there.said() == []
+
+
 def test_the_models_own_errors_pass_through_as_they_are(home: Path) -> None:
     told = {"error": {"message": "context too long", "type": "x", "param": "messages", "code": "too_long"}}
     answer = JSONResponse(told, 429, {"retry-after": "7"})

@@ -205,7 +205,9 @@ def test_a_session_that_was_begun_by_other_means_is_gone_on_with(home: Path) -> 
         assert there.said(session.id) == turns and there.said(branch) == edited
 
 
-@pytest.mark.parametrize(("name", "status"), [("s99", 404), ("private-1", 400), ("x" * 300, 400)], ids=range(3))
+@pytest.mark.parametrize(
+    ("name", "status"), [("s99", 404), ("private-0123456789abcdef", 400), ("x" * 300, 400)], ids=range(3)
+)
 def test_a_name_that_cannot_be_is_refused(home: Path, name: str, status: int) -> None:
     with model(counting()) as tiny, proxy(home, tiny.base_url) as there:
         with pytest.raises(openai.APIStatusError) as caught:

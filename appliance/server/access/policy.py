@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, get_args
 
 from appliance.errors import NotFound, UsageError
+from appliance.requests import is_private_id
 from appliance.types import StorageScope
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from appliance.client import Appliance
     from appliance.server.access.grants import Grant
     from appliance.types import Fact, Hits, Message, SessionInfo, Summary
-
-PRIVATE_PREFIX = "private-"
-"""How the ids of sessions begin that are kept in memory only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +54,14 @@ class AccessPolicy:
             return True
         return (info.user_id, info.namespace) == (self.user, self.namespace) and (
             # A private session is never listed, and only the client that began it knows its id.
-            info.storage_scope != "none" or info.id.startswith(PRIVATE_PREFIX)
+            info.storage_scope != "none" or is_private_id(info.id)
         )
 
     def allows_messages(self, info: SessionInfo) -> bool:
         """Whether the grant may read messages of a session."""
         if self.sees_everything:
             return True
-        is_shared = shares_messages(info.storage_scope) or info.id.startswith(PRIVATE_PREFIX)
+        is_shared = shares_messages(info.storage_scope) or is_private_id(info.id)
         return is_shared and self.allows_session(info)
 
     def session(self, reference: str) -> SessionInfo:

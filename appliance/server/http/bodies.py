@@ -33,7 +33,7 @@ from appliance.types import (
     SharingLayerName,
     StorageScope,
 )
-from appliance.types.vocabulary import MAX_TAG_CHARACTERS
+from appliance.types.vocabulary import MAX_FILTER_VALUES, MAX_TAG_CHARACTERS
 
 MAX_TTL_SECONDS = 100 * 366 * 24 * 60 * 60
 """Seconds; no longer time to live is useful."""
@@ -49,6 +49,9 @@ MAX_NEIGHBOURS = 25
 
 DEFAULT_PAGE_SIZE = 50
 """The default limit of a list."""
+
+MAX_EXACT_INTEGER = 2**53 - 1
+"""The largest whole number that every client reads from JSON exactly; the database takes larger ones."""
 
 NON_BLANK_PATTERN = r"[^\s\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]"
 """A character that is not white space, by any common definition."""
@@ -124,6 +127,9 @@ Mentioned = Annotated[str, Field(min_length=1, max_length=400)]
 """The name of a tool, a file or an entity, or the words of a topic."""
 
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT), WHOLE_NUMBER]
+MAX_VALUES = Field(max_length=MAX_FILTER_VALUES)
+"""Bounds the values of a filter."""
+
 Leg = Literal["dense", "own", "window", "quoted", "title", "time", "file"]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Ttl = Annotated[int, Field(ge=0, le=MAX_TTL_SECONDS), WHOLE_NUMBER]
@@ -145,24 +151,30 @@ class ScopedBody(RequestBody):
 class FilteredBody(ScopedBody):
     """The filters of messages. Dates are as in ``Appliance.search``."""
 
-    roles: list[Role] | None = Field(None, description="By default user and assistant.")
-    sources: list[str] | None = Field(None, description="Names of formats.")
-    authors: list[Name] | None = Field(
+    roles: Annotated[list[Role], MAX_VALUES] | None = Field(None, description="By default user and assistant.")
+    sources: Annotated[list[str], MAX_VALUES] | None = Field(None, description="Names of formats.")
+    authors: Annotated[list[Name], MAX_VALUES] | None = Field(
         None, description="People: ids (p3), any name or a part of one, addresses; case does not matter."
     )
-    participants: list[Name] | None = Field(
+    participants: Annotated[list[Name], MAX_VALUES] | None = Field(
         None, description="Only conversations in which all these people wrote, named as authors are."
     )
-    has: list[Contained] | None = Field(None, description="What the messages have besides words: any of these.")
-    tags: list[Tag] | None = Field(None, description="Tags of sessions, of which one suffices.")
-    tools: list[Mentioned] | None = Field(None, description="Tools whose calls the messages are about: any of these.")
-    files: list[Mentioned] | None = Field(
+    has: Annotated[list[Contained], MAX_VALUES] | None = Field(
+        None, description="What the messages have besides words: any of these."
+    )
+    tags: Annotated[list[Tag], MAX_VALUES] | None = Field(None, description="Tags of sessions, of which one suffices.")
+    tools: Annotated[list[Mentioned], MAX_VALUES] | None = Field(
+        None, description="Tools whose calls the messages are about: any of these."
+    )
+    files: Annotated[list[Mentioned], MAX_VALUES] | None = Field(
         None, description="Files that the messages are about, by name or the end of a path: any of these."
     )
-    entities: list[Mentioned] | None = Field(
+    entities: Annotated[list[Mentioned], MAX_VALUES] | None = Field(
         None, description="People, places, products and the like that the messages name: any of these."
     )
-    topics: list[Mentioned] | None = Field(None, description="Topics of conversations: any of these.")
+    topics: Annotated[list[Mentioned], MAX_VALUES] | None = Field(
+        None, description="Topics of conversations: any of these."
+    )
     since: DateText | None = None
     until: DateText | None = Field(None, description="A date includes the whole day.")
 
@@ -179,7 +191,9 @@ class SearchBody(FilteredBody):
 
     query: Query = Field(description="What to search for.")
     limit: Limit | None = Field(None, description="The most hits; by default that of the settings.")
-    offset: Annotated[int, Field(ge=0), WHOLE_NUMBER] = Field(0, description="How many hits to skip.")
+    offset: Annotated[int, Field(ge=0, le=MAX_EXACT_INTEGER), WHOLE_NUMBER] = Field(
+        0, description="How many hits to skip."
+    )
     sort: HitOrder = Field("score", description="Best first, or all messages with the words, newest first.")
     count: bool = Field(False, description="Count all hits up to 10,000; else `total` may be a lower bound.")
     neighbours: Annotated[int, Field(ge=0, le=MAX_NEIGHBOURS), WHOLE_NUMBER] = Field(
@@ -191,7 +205,7 @@ class SearchBody(FilteredBody):
     )
     mode: Mode = "hybrid"
     profile: str | None = Field(None, description="The scoring profile.")
-    without: list[Leg] | None = Field(None, description="Legs to leave out.")
+    without: Annotated[list[Leg], MAX_VALUES] | None = Field(None, description="Legs to leave out.")
     per_session: Annotated[int, Field(ge=0, le=MAX_LIMIT), WHOLE_NUMBER] | None = Field(
         None, description="The most hits of one session; 0 for no limit."
     )
@@ -206,7 +220,7 @@ class SearchBody(FilteredBody):
     asked_in: str | None = Field(None, description="The session in which the query is asked.")
     include_archived: bool = Field(False, description="Search archived messages too, in one ranking.")
     why_not: str | None = Field(None, description="A message id; the answer explains why it is not a hit.")
-    generation: Annotated[int, Field(ge=1), WHOLE_NUMBER] | None = Field(
+    generation: Annotated[int, Field(ge=1, le=MAX_EXACT_INTEGER), WHOLE_NUMBER] | None = Field(
         None, description="Search in this generation of vectors, which a change of the model has kept."
     )
 
@@ -232,7 +246,7 @@ class ContextBody(FilteredBody):
         None, description="Shares of the budget by layer; their sum is at most 1."
     )
     auto_recall: bool | None = Field(None, description="False leaves retrieved messages out.")
-    recall_limit: Annotated[int, Field(ge=0), WHOLE_NUMBER] | None = Field(
+    recall_limit: Annotated[int, Field(ge=0, le=MAX_EXACT_INTEGER), WHOLE_NUMBER] | None = Field(
         None, description="The most messages of other sessions; by default as the session or the settings say."
     )
     min_score: Annotated[float, Field(ge=0, le=1)] | None = Field(
@@ -393,47 +407,6 @@ class FactCorrectionBody(RequestBody):
     model_config = ConfigDict(json_schema_extra={"examples": [{"value": "Potsdam"}]})
 
     value: Text
-
-
-# --- people ---------------------------------------------------------------------------------------------
-
-
-class PeopleScopeBody(ScopedBody):
-    """Whose people are meant."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"user_id": "ana"}]})
-
-
-class MeBody(ScopedBody):
-    """The person whose memory it is."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"person": "p1"}]})
-
-    person: Name = Field(description="An id such as p3, or a name, address or number.")
-
-
-class PersonMergeBody(ScopedBody):
-    """The other person that is the same."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"other": "p7"}]})
-
-    other: Name = Field(description="An id such as p3, or a name, address or number.")
-
-
-class PersonSplitBody(ScopedBody):
-    """What is not this person's: identities, or one other person."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"identities": ["ben@work.example"]}]})
-
-    identities: Annotated[list[Name], Field(min_length=1, max_length=MAX_LIMIT)]
-
-
-class PersonNameBody(ScopedBody):
-    """What a person is called."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "Helga Brandt"}]})
-
-    name: Name
 
 
 # --- forgetting -----------------------------------------------------------------------------------------

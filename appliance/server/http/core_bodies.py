@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from appliance.server.http.bodies import WHOLE_NUMBER, ScopedBody, Text
+from appliance.server.http.bodies import MAX_EXACT_INTEGER, WHOLE_NUMBER, ScopedBody, Text
 from appliance.types import BlockEditor
 from appliance.types.core import MAX_CORE_CHARACTERS
 
@@ -24,7 +24,7 @@ class BlockBody(ScopedBody):
         None, description="The most characters of the text."
     )
     read_only: bool | None = Field(None, description="Whether only the person may change the block.")
-    revision: Annotated[int, Field(ge=0), WHOLE_NUMBER] | None = Field(
+    revision: Annotated[int, Field(ge=0, le=MAX_EXACT_INTEGER), WHOLE_NUMBER] | None = Field(
         None, description="Write only if this is the revision of the present form; 0: only if there is no such block."
     )
     by: Editor = "person"
@@ -54,5 +54,5 @@ class RevertBlockBody(ScopedBody):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"revision": 3}]})
 
-    revision: Annotated[int, Field(ge=1), WHOLE_NUMBER]
+    revision: Annotated[int, Field(ge=1, le=MAX_EXACT_INTEGER), WHOLE_NUMBER]
     by: Editor = "person"

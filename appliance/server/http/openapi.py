@@ -13,6 +13,7 @@ from appliance.retrieval.weights import profiles
 from appliance.server.access import middleware
 from appliance.server.access.grants import Service
 from appliance.server.http import problems
+from appliance.server.http.routes.base import STRICT_PREFIX
 from appliance.server.openai_proxy import errors
 
 DESCRIPTION = """A personal memory of conversations, stored and searched entirely on this machine.
@@ -20,7 +21,8 @@ DESCRIPTION = """A personal memory of conversations, stored and searched entirel
 Every request except `/health/live` and `/health/ready` needs a token (`Authorization: Bearer TOKEN`). `appliance path`
 names the file with the owner's token; `appliance tokens new` issues others, each for one user and one namespace. The
 Unix socket needs no token. Errors are problems (`application/problem+json`): 422 if the request is invalid, 409 if it
-is valid but can't be performed in the present state."""
+is valid but can't be performed in the present state. Query parameters and fields of bodies that a route does not know
+are refused with 422; OpenAI's routes, `/health` and `/metrics` take others too."""
 
 _PROBLEM = {"$ref": "#/components/schemas/Problem"}
 
@@ -80,7 +82,8 @@ def _describe_problems(path: str, operation: dict[str, Any]) -> None:
     for parameter in operation.get("parameters", ()):
         parameter["schema"] = _without_null(parameter["schema"])
     body = operation.get("requestBody", {}).get("content", {})
-    has_input = bool(body or operation.get("parameters"))
+    refuses_unknown = path.startswith(STRICT_PREFIX) and not path.startswith(errors.PATHS)
+    has_input = bool(body or operation.get("parameters") or refuses_unknown)
     descriptions = {
         **_COMMON_PROBLEMS,
         **(_INPUT_PROBLEMS if has_input else {}),

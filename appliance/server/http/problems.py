@@ -258,5 +258,10 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     field = getattr(request.scope.get("route"), "body_field", None)
     faults = request_faults.describe(error.errors(), None if field is None else field.field_info.annotation)
+    return invalid_response(request, faults)
+
+
+def invalid_response(request: Request, faults: Sequence[RequestFault]) -> Response:
+    """The answer to a request with at least one fault: the first as a sentence, and all in ``errors``."""
     usage_error = UsageError(faults[0].sentence, hint="/openapi.json describes every request.")
-    return problem_response(replace(to_problem(usage_error, *_request_id_and_grant(request)), errors=faults))
+    return problem_response(replace(to_problem(usage_error, *_request_id_and_grant(request)), errors=tuple(faults)))

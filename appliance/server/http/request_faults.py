@@ -6,10 +6,10 @@ dictionary or object to extract fields from"), and name classes of ours where a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -58,6 +58,16 @@ def describe(errors: Sequence[Found], body: object) -> tuple[RequestFault, ...]:
     return tuple(_fault(error, forms) for error in errors[:MAX_REPORTED_FAULTS])
 
 
+def unknown_parameters(given: Iterable[str], known: Collection[str]) -> tuple[RequestFault, ...]:
+    """Describe the query parameters that a route does not know, the first ``MAX_REPORTED_FAULTS``. Ignored, a misspelt
+    ``dry_run`` would delete, and a misspelt filter would count everything."""
+    unknown = sorted(set(given) - set(known))
+    return tuple(
+        RequestFault(f"query.{name}", _unknown(name, sorted(known), "parameter"))
+        for name in unknown[:MAX_REPORTED_FAULTS]
+    )
+
+
 def _forms(body: object) -> list[type[BaseModel]]:
     """The models that a body may be."""
     if get_origin(body) is Annotated:
@@ -87,7 +97,8 @@ def _fault(error: Found, forms: Mapping[str, type[BaseModel]]) -> RequestFault:
 def _message(error: Found, forms: Mapping[str, type[BaseModel]]) -> str:
     kind, context = str(error["type"]), error.get("ctx", {})
     if kind == "extra_forbidden":
-        return _unknown(str(error["loc"][-1]), sorted({name for form in forms.values() for name in form.model_fields}))
+        known = sorted({name for form in forms.values() for name in form.model_fields})
+        return _unknown(str(error["loc"][-1]), known, "field")
     if describe_bound := _BOUNDS.get(kind):
         return describe_bound(context) + _given(error.get("input"))
     if kind in _MEANINGS:
@@ -98,11 +109,13 @@ def _message(error: Found, forms: Mapping[str, type[BaseModel]]) -> str:
     return str(error["msg"]).removeprefix("Value error, ")
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
+def _unknown(name: str, known: Sequence[str], kind: Literal["field", "parameter"]) -> str:
     if near := near_names(name, known):
-        return f"is not known; {'the nearest field is' if len(near) == 1 else 'near are'} {' and '.join(near)}"
+        return f"is not known; {f'the nearest {kind} is' if len(near) == 1 else 'near are'} {' and '.join(near)}"
+    if len(known) == 1:
+        return f"is not known; the only {kind} is {known[0]}"
     if 0 < len(known) <= MAX_LISTED_FIELDS:
-        return f"is not known; the fields are {', '.join(known)}"
+        return f"is not known; the {kind}s are {', '.join(known)}"
     return "is not known"
 
 

@@ -154,9 +154,9 @@ async def answer_with_memory(request: Request, dialect: Dialect) -> Response:
     injected = InjectedMemory()
     try:
         body = await read_body(request, service.settings.body)
+        asked = dialect.read(body)  # first: what is wrong with a request is so without a model, too
         model, settings = configured_upstream(service), service.memory.settings.proxy
         matcher = _thread_matcher(request)
-        asked = dialect.read(body)
         options = memory_options.read(request.headers, request.state.grant, settings, asked.shape)
         if options.reads or options.writes:
             injected = await run_in_threadpool(recall_and_store, service.memory, matcher, options, asked)

@@ -21,6 +21,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from appliance.errors import NotFound, UsageError
+from appliance.requests import is_private_id
 from appliance.server.access.policy import shares_messages
 from appliance.server.openai_proxy.turns import ChatTurn, normalize
 from appliance.types import LOCAL
@@ -373,7 +374,7 @@ def _check_name(name: str) -> None:
     """
     if len(name) > MAX_NAME_LENGTH:
         raise UsageError(f"The name in X-Memory-Session must have at most {MAX_NAME_LENGTH} characters.")
-    if name.startswith("private-"):
+    if is_private_id(name):
         raise UsageError(f"{name!r} is the id of a private session.", hint='With "X-Memory: read" nothing is stored.')
 
 

@@ -103,6 +103,7 @@ def require_object(body: bytes) -> None:
         UsageError: The body is not an object in JSON.
     """
     try:
+        str(body, "utf-8")  # the values are not read
         msgspec.json.decode(body, type=dict[str, msgspec.Raw])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(

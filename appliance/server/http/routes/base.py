@@ -7,18 +7,23 @@ from typing import Any
 
 import msgspec
 from fastapi import APIRouter, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from appliance.server.access.grants import get_grant
 from appliance.server.http import caller, idempotency
-from appliance.server.http.problems import MalformedRequest, UnsupportedMediaType
+from appliance.server.http.problems import MalformedRequest, UnsupportedMediaType, invalid_response
+from appliance.server.http.request_faults import unknown_parameters
 
 JSON_MEDIA_TYPE = "application/json"
 
 MAX_JSON_DEPTH = 64
 """How deep JSON may be nested. No conversation's metadata comes near it, and encoders that recurse stay within their
 stack."""
+
+STRICT_PREFIX = "/v1/"
+"""The paths whose routes refuse query parameters that they do not know."""
 
 CREATED = 201
 
@@ -70,15 +75,19 @@ class _JsonRequest(Request):
 
 
 class JsonRoute(APIRoute):
-    """A route that reads JSON strictly and performs a write with an Idempotency-Key once."""
+    """A route that reads JSON strictly, refuses query parameters that it does not know, and performs a write with an
+    Idempotency-Key once. What monitors call (``/metrics``, ``/health``) takes any parameters, which some add."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         reads_json = self.body_field is not None
         writes = any(dependency.call is caller.writer for dependency in self.dependant.dependencies)
         streams = (self.openapi_extra or {}).get("requestBody") is not None
+        parameters = _query_parameters(self.dependant) if self.path.startswith(STRICT_PREFIX) else None
 
         async def handler(request: Request) -> Response:
+            if parameters is not None and (faults := unknown_parameters(request.query_params, parameters)):
+                return invalid_response(request, faults)
             json_request = _JsonRequest(request.scope, request.receive)
             if reads_json:
                 await json_request.read_json()
@@ -97,6 +106,12 @@ class JsonRoute(APIRoute):
 
 def make_router(tag: str, prefix: str = "") -> APIRouter:
     return APIRouter(prefix=prefix, tags=[tag], route_class=JsonRoute)
+
+
+def _query_parameters(dependant: Dependant) -> frozenset[str]:
+    """The query parameters of a route and of all that it depends on."""
+    own = frozenset(parameter.alias for parameter in dependant.query_params)
+    return own.union(*map(_query_parameters, dependant.dependencies))
 
 
 def _check_depth(value: object) -> None:

@@ -9,8 +9,8 @@ from fastapi import Path
 from starlette.responses import Response
 
 from appliance.errors import NotFound
+from appliance.requests import is_private_id
 from appliance.resources import Session
-from appliance.server.access.policy import PRIVATE_PREFIX
 from appliance.server.http import idempotency
 from appliance.server.http.bodies import FeedbackBody, MessageBody, NewMessageBody
 from appliance.server.http.caller import HttpCaller, Reader, Writer
@@ -139,7 +139,7 @@ def _target_session(caller: HttpCaller, body: NewMessageBody) -> Session:
     """
     user, namespace = caller.resolve_user(body.user_id), caller.resolve_namespace(body.namespace)
     name = body.session_id
-    if name is not None and (key_of(name) or name.startswith(PRIVATE_PREFIX)):
+    if name is not None and (key_of(name) or is_private_id(name)):
         return caller.open_session(name, body.user_id, body.namespace)
     if name is not None:
         try:

@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import Path, Query
 from starlette.responses import Response
 
-from appliance.server.http.bodies import DEFAULT_PAGE_SIZE, MAX_LIMIT, DateText, TagsBody
+from appliance.server.http.bodies import DEFAULT_PAGE_SIZE, MAX_EXACT_INTEGER, MAX_LIMIT, DateText, TagsBody
 from appliance.server.http.caller import HttpCaller, Reader, Writer
 from appliance.server.http.problems import usage_error_as_conflict
 from appliance.server.http.routes.base import json_response, make_router, problem_responses
@@ -28,6 +28,7 @@ from appliance.types import (
     TagCount,
     TimelineMonth,
 )
+from appliance.types.vocabulary import MAX_FILTER_VALUES
 
 router = make_router("overviews")
 
@@ -80,9 +81,9 @@ Since = Annotated[DateText | None, Query(description="Only messages from this da
 Until = Annotated[DateText | None, Query(description="Only messages until this date, time or period.")]
 Names = list[Annotated[str, Query(min_length=1)]]
 Session = Annotated[str | None, Query(description="Only this session, by id or external id.")]
-Sources = Annotated[list[str], Query(description="Names of formats.")]
-Authors = Annotated[Names, Query(description="Names of people, or parts of them.")]
-Tags = Annotated[Names, Query(description="Tags of sessions, of which one suffices.")]
+Sources = Annotated[list[str], Query(max_length=MAX_FILTER_VALUES, description="Names of formats.")]
+Authors = Annotated[Names, Query(max_length=MAX_FILTER_VALUES, description="Names of people, or parts of them.")]
+Tags = Annotated[Names, Query(max_length=MAX_FILTER_VALUES, description="Tags of sessions, of which one suffices.")]
 Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")]
 
 
@@ -92,15 +93,15 @@ def list_attachments(
     user_id: User = None,
     namespace: str | None = None,
     session_id: Session = None,
-    kind: Annotated[list[AttachmentKind], Query(description="Only these kinds.")] = [],  # noqa: B006
-    role: Annotated[list[Role], Query(description="By default user and assistant.")] = [],  # noqa: B006
+    kind: Annotated[list[AttachmentKind], Query(max_length=MAX_FILTER_VALUES, description="Only these kinds.")] = [],  # noqa: B006
+    role: Annotated[list[Role], Query(max_length=MAX_FILTER_VALUES, description="By default user and assistant.")] = [],  # noqa: B006
     source: Sources = [],  # noqa: B006
     author: Authors = [],  # noqa: B006
     tag: Tags = [],  # noqa: B006
     since: Since = None,
     until: Until = None,
     limit: Limit = DEFAULT_PAGE_SIZE,
-    offset: Annotated[int, Query(ge=0, description="How many to skip.")] = 0,
+    offset: Annotated[int, Query(ge=0, le=MAX_EXACT_INTEGER, description="How many to skip.")] = 0,
 ) -> Response:
     """The files that messages carry, the newest first."""
     with usage_error_as_conflict():
@@ -125,14 +126,16 @@ def list_attachments(
 @router.get("/v1/stats", response_model=Statistics, responses=problem_responses(404, 409))
 def statistics(
     caller: Reader,
-    by: Annotated[list[StatisticsUnit], Query(description="One or two units.")] = ["month"],  # noqa: B006
+    by: Annotated[list[StatisticsUnit], Query(max_length=2, description="One or two units.")] = ["month"],  # noqa: B006
     user_id: User = None,
     namespace: str | None = None,
     session_id: Session = None,
-    role: Annotated[list[Role], Query(description="By default user and assistant.")] = [],  # noqa: B006
+    role: Annotated[list[Role], Query(max_length=MAX_FILTER_VALUES, description="By default user and assistant.")] = [],  # noqa: B006
     source: Sources = [],  # noqa: B006
     author: Authors = [],  # noqa: B006
-    has: Annotated[list[Contained], Query(description="What the messages have besides words.")] = [],  # noqa: B006
+    has: Annotated[
+        list[Contained], Query(max_length=MAX_FILTER_VALUES, description="What the messages have besides words.")
+    ] = [],  # noqa: B006
     tag: Tags = [],  # noqa: B006
     since: Since = None,
     until: Until = None,
@@ -219,15 +222,21 @@ def timeline(
     user_id: User = None,
     namespace: str | None = None,
     session_id: Session = None,
-    role: Annotated[list[Role], Query(description="By default user and assistant.")] = [],  # noqa: B006
+    role: Annotated[list[Role], Query(max_length=MAX_FILTER_VALUES, description="By default user and assistant.")] = [],  # noqa: B006
     source: Sources = [],  # noqa: B006
-    participant: Annotated[Names, Query(description="People who all wrote in the conversation.")] = [],  # noqa: B006
-    has: Annotated[list[Contained], Query(description="What the messages have besides words.")] = [],  # noqa: B006
+    participant: Annotated[
+        Names, Query(max_length=MAX_FILTER_VALUES, description="People who all wrote in the conversation.")
+    ] = [],  # noqa: B006
+    has: Annotated[
+        list[Contained], Query(max_length=MAX_FILTER_VALUES, description="What the messages have besides words.")
+    ] = [],  # noqa: B006
     tag: Tags = [],  # noqa: B006
-    tool: Annotated[Names, Query(description="Tools whose calls the messages are about.")] = [],  # noqa: B006
-    file: Annotated[Names, Query(description="Files that the messages are about.")] = [],  # noqa: B006
-    entity: Annotated[Names, Query(description="What the messages name.")] = [],  # noqa: B006
-    topic: Annotated[Names, Query(description="Topics of conversations.")] = [],  # noqa: B006
+    tool: Annotated[
+        Names, Query(max_length=MAX_FILTER_VALUES, description="Tools whose calls the messages are about.")
+    ] = [],  # noqa: B006
+    file: Annotated[Names, Query(max_length=MAX_FILTER_VALUES, description="Files that the messages are about.")] = [],  # noqa: B006
+    entity: Annotated[Names, Query(max_length=MAX_FILTER_VALUES, description="What the messages name.")] = [],  # noqa: B006
+    topic: Annotated[Names, Query(max_length=MAX_FILTER_VALUES, description="Topics of conversations.")] = [],  # noqa: B006
     since: Since = None,
     until: Until = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Most messages a month.")] = 3,

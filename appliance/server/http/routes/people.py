@@ -8,8 +8,14 @@ from fastapi import Path, Query
 from starlette.responses import Response
 
 from appliance.server.http import responses
-from appliance.server.http.bodies import MeBody, PeopleScopeBody, PersonMergeBody, PersonNameBody, PersonSplitBody
 from appliance.server.http.caller import Reader, Writer
+from appliance.server.http.people_bodies import (
+    MeBody,
+    PeopleScopeBody,
+    PersonMergeBody,
+    PersonNameBody,
+    PersonSplitBody,
+)
 from appliance.server.http.routes.base import json_response, make_router, problem_responses
 from appliance.types import PeopleChange, PeopleList, PersonDetails
 

@@ -27,6 +27,7 @@ from appliance.server.http.problems import Conflict, usage_error_as_conflict
 from appliance.server.http.routes.base import CREATED, json_response, make_router, problem_responses
 from appliance.server.http.routes.messages import store_turn
 from appliance.types import LOCAL, Message, RemovalResult, SessionInfo, SessionOrder, Window
+from appliance.types.vocabulary import MAX_FILTER_VALUES
 
 router = make_router("sessions")
 
@@ -46,14 +47,16 @@ def list_sessions(
     ] = None,
     metadata: Annotated[
         list[Annotated[str, Query(pattern=r"^[^=]+=")]],
-        Query(description="KEY=VALUE pairs that the session's metadata has."),
+        Query(max_length=MAX_FILTER_VALUES, description="KEY=VALUE pairs that the session's metadata has."),
     ] = [],  # noqa: B006
-    source: Annotated[list[str], Query(description="Names of formats; local means created here.")] = [],  # noqa: B006
+    source: Annotated[
+        list[str], Query(max_length=MAX_FILTER_VALUES, description="Names of formats; local means created here.")
+    ] = [],  # noqa: B006
     since: Annotated[DateText | None, Query(description="Last active on this day or later.")] = None,
     until: Annotated[DateText | None, Query(description="Last active on this day or before.")] = None,
     pinned: bool | None = None,
     title: Annotated[str, Query(description="Words that the title has.")] = "",
-    tag: Annotated[list[Tag], Query(description="Tags, of which one suffices.")] = [],  # noqa: B006
+    tag: Annotated[list[Tag], Query(max_length=MAX_FILTER_VALUES, description="Tags, of which one suffices.")] = [],  # noqa: B006
     sort: SessionOrder = "active",
     reverse: bool = False,
     limit: Limit = DEFAULT_PAGE_SIZE,
