@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from appliance.types import Stream
-from appliance.verbs import Verb
+from appliance.verbs import Verb, wrong_arguments
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -81,6 +81,9 @@ class _DerivedMethod:
         """
         loop = asyncio.get_running_loop()
         itself = [client] if "self" in self._signature.parameters else []
+        error = wrong_arguments(self._source.__qualname__, self._signature, (*itself, *args), named)
+        if error is not None:
+            raise error
         given = self._signature.bind(*itself, *args, **named)
         for name, value in given.arguments.items():
             if callable(value) and name not in ANSWERING:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, Signature, formatannotation, signature
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
+from appliance.near_names import did_you_mean
 from appliance.requests import Request, result_type
 from appliance.runtime.lazy import cached_property
 from appliance.types import SessionInfo
@@ -85,7 +86,12 @@ def _method(
     kind: Callable[..., Request[Any]], send: Callable[[Any, Any], Any], *, of_session: bool = False, returns: Any = None
 ) -> FunctionType:
     def method(self: Any, *args: Any, **named: Any) -> Any:
-        return send(self, kind(self.id, *args, **named) if of_session else kind(*args, **named))
+        try:
+            request = kind(self.id, *args, **named) if of_session else kind(*args, **named)
+        except TypeError as error:
+            own_error = wrong_arguments(method.__qualname__, signature(method), (self, *args), named)
+            raise error if own_error is None else own_error from None
+        return send(self, request)
 
     own = list(signature(kind).parameters.values())[int(of_session) :]
     parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *own]
@@ -94,6 +100,22 @@ def _method(
     method.__signature__ = Signature(parameters, return_annotation=result)  # type: ignore[attr-defined]
     assert isinstance(method, FunctionType)
     return method
+
+
+def wrong_arguments(
+    method: str, takes: Signature, args: Sequence[object], named: Mapping[str, object]
+) -> TypeError | None:
+    """The error for arguments that a method does not take, in the method's name; None if it takes them."""
+    names = [name for name in takes.parameters if name != "self"]
+    unknown = next((name for name in named if name not in names), None)
+    if unknown is not None:
+        hint = did_you_mean(unknown, names) or f"It takes {', '.join(names) or 'no arguments'}."
+        return TypeError(f"{method}() takes no {unknown!r}. {hint}".rstrip())
+    try:
+        takes.bind(*args, **named)
+    except TypeError as error:
+        return TypeError(f"{method}(): {error}.")
+    return None
 
 
 def _type_text(hint: Any) -> str:

@@ -56,7 +56,8 @@ def usage_hint(error: Any, named: str) -> str:
     if text.startswith("No such option") and context.parent is None:
         return f"Options stand behind the command, as in 'appliance search wifi --limit 3'. {hint}"
     if text.startswith("No such command") and context.parent is not None and "Did you mean" not in text:
-        return f"It takes {', '.join(verbs)}. {hint}"
+        alone = f", or nothing ('{command}')" if getattr(context.command, "invoke_without_command", False) else ""
+        return f"It takes {', '.join(verbs)}{alone}. {hint}"
     return hint
 
 

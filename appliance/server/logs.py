@@ -9,12 +9,13 @@ import json
 import logging
 import math
 import os
+import re
 import sys
 import time
 import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -39,6 +40,9 @@ OFTEN_REPEATED = ("asyncio", "uvicorn.error", "appliance.connections", "applianc
 
 MAX_REMEMBERED_LINES = 1000
 
+_PLACEHOLDER = re.compile(r"%(?:%|(?:\([^)]*\))?[-#0 +]*(?:\*|\d+)?(?:\.(?:\*|\d+))?[hlL]?[a-zA-Z])")
+"""Where a message of ``logging`` takes an argument."""
+
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 ASGI = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
@@ -56,7 +60,7 @@ def daemon_log(folder: Path) -> Iterator[None]:
     )
     handlers: list[logging.Handler] = [file_handler]
     if not sys.stderr.isatty():
-        stderr_handler = logging.StreamHandler()
+        stderr_handler = _Untroubled()
         stderr_handler.setLevel(logging.WARNING)
         handlers.append(stderr_handler)
     root = logging.getLogger()
@@ -144,10 +148,39 @@ class RequestLogMiddleware:
             _log.log(level, "request", extra={"about": about, "stranger": stranger})
 
 
-class _PrivateRotatingHandler(RotatingFileHandler):
+class _Untroubled(logging.StreamHandler[Any]):
+    """A handler that can't write, as on a full disk, says so in one line, once, in place of a traceback for each."""
+
+    has_failed = False
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if self.has_failed:
+            return
+        self.has_failed = True
+        reason = sys.exc_info()[1]
+        where = getattr(self, "baseFilename", "stderr")
+        what = (isinstance(reason, OSError) and reason.strerror) or type(reason).__name__
+        with suppress(OSError, ValueError, AttributeError):  # stderr may be closed, full or missing
+            sys.stderr.write(f"The log can't be written to {where} ({what}). Serving goes on.\n")
+
+    def close(self) -> None:
+        with suppress(OSError):  # what is still to be written finds no room either
+            super().close()
+
+
+class _PrivateRotatingHandler(_Untroubled, RotatingFileHandler):
     def _open(self) -> Any:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
         return os.fdopen(descriptor, "a", encoding=self.encoding)
+
+
+def _bare_message(record: logging.LogRecord) -> str:
+    """What a library logs, without the arguments, which may quote anything, and without their placeholders."""
+    if not isinstance(record.msg, str):
+        return type(record.msg).__name__
+    return (
+        _PLACEHOLDER.sub(lambda found: "%" if found.group() == "%%" else "…", record.msg) if record.args else record.msg
+    )
 
 
 class _JsonLinesFormatter(logging.Formatter):
@@ -156,7 +189,7 @@ class _JsonLinesFormatter(logging.Formatter):
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "from": record.name,
-            "what": record.getMessage() if record.name.startswith(("appliance", "uvicorn")) else record.msg,
+            "what": record.getMessage() if record.name.startswith(("appliance", "uvicorn")) else _bare_message(record),
             **getattr(record, "about", {}),
         }
         if record.exc_info and record.exc_info[1] is not None:

@@ -129,7 +129,16 @@ WRONG = (
     ("serve --port 99999", "--port must be from 0 to 65535, not 99999.", "See 'appliance serve --help'."),
     ("timeline Zork", "'appliance timeline' does not take 'Zork'.", "See 'appliance timeline --help'."),
     ("search wifi code", "'appliance search' does not take 'code'.", "Put text with spaces in quotation marks. See"),
-    ("tag s1", "No such command 's1'.", "It takes add, remove, list. See 'appliance tag --help'."),
+    (
+        "tag s1",
+        "No such command 's1'.",
+        "It takes add, remove, list, or nothing ('appliance tag'). See 'appliance tag --help'.",
+    ),
+    (
+        "mcp serve",
+        "No such command 'serve'.",
+        "It takes install, uninstall, or nothing ('appliance mcp'). See 'appliance mcp --help'.",
+    ),
     ("tui --user", "--user needs a value.", "See 'appliance tui --help'."),
     ("verify --foo", "There is no option --foo.", "See 'appliance verify --help'."),
     ("search wifi --limt 3", "There is no option --limt. Did you mean --limit", "See 'appliance search --help'."),

@@ -73,8 +73,8 @@ def test_a_conversation_is_stored_and_found(home: Path) -> None:
                 await memory.message("m99")
             with pytest.raises(UsageError):
                 await session.add("nobody", "text")  # type: ignore[arg-type]
-            with pytest.raises(TypeError):
-                await memory.search("deadline", colour="red")  # type: ignore[call-arg]
+            with pytest.raises(TypeError, match=r"^Appliance\.search\(\) takes no 'limt'\. Did you mean limit\?"):
+                await memory.search("deadline", limt=3)  # type: ignore[call-arg]
 
     asyncio.run(talk())
 

@@ -58,6 +58,11 @@ TASKS: tuple[FrontEndRequest, ...] = (
         'JSON: `{ "text": "<your_completion>" }`',
         f"### Context:\n{HISTORY}\n<type>General</type>\n<text>My otter likes</text>\n#### Output:\n",
     ),
+    open_webui("title", "Generate a concise, 3-5 word title that sums up the chat history.", "Only the words."),
+    open_webui("tags", "Generate 1-3 broad tags for the main themes.", "Words with commas."),
+    open_webui("follow_up", "Suggest 3-5 relevant follow-up questions.", "One a line."),
+    open_webui("search_query", "Say whether generating search queries is necessary.", "One a line."),
+    open_webui("other", "Count the words.", "A number."),
     open_webui("title", "Gib dem Verlauf einen Titel.", 'JSON-Format: { "title": "dein Titel" }'),
     one(
         "Open WebUI",

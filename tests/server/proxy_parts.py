@@ -254,11 +254,12 @@ class Proxy:
 
 
 @contextmanager
-def proxy(home: Path, base_url: str, settings: str = "") -> Iterator[Proxy]:
-    """A memory with the proxy before a model's endpoint; ``settings`` are more lines of config.toml."""
+def proxy(home: Path, base_url: str, settings: str = "", *, has_model: bool = False) -> Iterator[Proxy]:
+    """A memory with the proxy before a model's endpoint; ``settings`` are more lines of config.toml. With ``has_model``
+    it embeds by the shipped model, which tells what no memory matches."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     (home / "config.toml").write_text(f'[llm]\nbase_url = "{base_url}"\nmodel = "tiny"\napi_key = "s3cret"\n{settings}')
-    with Appliance.open(home, worker=False, embedder=HashEmbedder()) as memory:
+    with Appliance.open(home, worker=False, embedder=None if has_model else HashEmbedder()) as memory:
         app = FastAPI()
         app.include_router(router)
         app.include_router(models.router)

@@ -201,6 +201,30 @@ def test_a_bug_is_told_by_its_place_alone(tmp_path: Path) -> None:
     assert said["error"] == "KeyError" and said["places"][-1].endswith(" fails")
 
 
+def test_of_what_a_library_logs_arguments_and_their_placeholders_are_left_out(tmp_path: Path) -> None:
+    with logs.daemon_log(tmp_path / "logs"):
+        library = logs.logging.getLogger("mcp.server")
+        library.warning("Rejecting %s for session %-8.3s: 100%% of it", "this", "that")
+        library.warning("50% off")
+        library.warning(ValueError("what somebody said"))
+    said = [json.loads(line)["what"] for line in (tmp_path / "logs" / "daemon.log").read_text().splitlines()]
+    assert said == ["Rejecting … for session …: 100% of it", "50% off", "ValueError"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full stands for a full disk")
+def test_a_log_that_finds_no_room_says_so_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "daemon.log").symlink_to("/dev/full")
+    with logs.daemon_log(tmp_path / "logs"):
+        for _ in range(3):
+            logs.logging.getLogger("appliance.test").info("a line")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert (
+        line
+        == f"The log can't be written to {tmp_path / 'logs' / 'daemon.log'} (No space left on device). Serving goes on."
+    )
+
+
 @pytest.mark.slow
 def test_the_service_manager_is_told(home: Path, tmp_path: Path) -> None:
     where = tmp_path / "notify"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -186,6 +187,15 @@ def test_what_is_no_message_is_answered(memory: Appliance, content: bytes, statu
         said = http.post(url, content=content)
         assert said.status_code == status and "Traceback" not in said.text and "pydantic" not in said.text
         assert http.post(url, json=INITIALIZE).status_code == 200
+
+
+def test_half_a_character_is_refused_by_its_place(memory: Appliance) -> None:
+    half = {"name": "memory_search", "arguments": {"query": "half: \ud83d"}}
+    with serving(memory) as url, httpx.Client(headers={**HEADERS, "authorization": "Bearer owner"}) as http:
+        call = json.dumps({"jsonrpc": "2.0", "id": 81, "method": "tools/call", "params": half})
+        said = http.post(url, content=call.encode()).json()
+        assert said["id"] == 81 and said["error"]["code"] == -32602
+        assert said["error"]["message"].startswith("params.arguments.query has half a character")
 
 
 def test_a_body_without_end_is_refused(memory: Appliance) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -236,15 +237,52 @@ def test_a_client_that_is_gone_ends_it(home: Path) -> None:
 @pytest.mark.slow
 def test_lines_that_are_no_messages_do_not_end_it() -> None:
     nonsense = b'\xff\xfe\n{"jsonrpc":\n[]\n"x"\n\n{"jsonrpc":"2.0","id":7,"method":"dance"}\n'
-    half = json.dumps(call(8, "memory_add", text="half of a pair: \ud83d")).encode() + b"\n"
     with begin() as process:
-        stdout, _ = process.communicate(lines(INITIALIZE, INITIALIZED) + nonsense + half + lines(LIST), 120)
+        stdout, _ = process.communicate(lines(INITIALIZE, INITIALIZED) + nonsense + lines(LIST), 120)
         assert process.returncode == 0
     found = [json.loads(line) for line in stdout.splitlines()]
     assert len(next(one for one in found if one.get("id") == 2)["result"]["tools"]) == len(TOOLS)
     assert "error" in next(one for one in found if one.get("id") == 7)
     refused = [one["error"]["message"] for one in found if one.get("id") is None]
     assert refused.count("The message is not JSON.") == 2 and len(refused) == 4, "a client would wait for an answer"
+
+
+ODD_VALUES = {
+    "half a character": r'"half of a pair: \ud83d"',
+    "a name of half a character": r'{"\udc00": 1}',
+    "nothing": r'"a\u0000b"',
+    "nested": "[" * 150 + "]" * 150,
+    "nested deeper": "[" * 300 + "]" * 300,
+    "nested deeper than Python reads": "[" * 100_000 + "]" * 100_000,
+    "a large number": "9" * 400,
+    "a larger number": "9" * 5_000,
+    "no number": "NaN",
+    "infinity": "-Infinity",
+    "beyond a float": "1e999",
+}
+"""Values in JSON that one part or another of what answers a request can't read or write."""
+
+
+@pytest.mark.slow
+def test_every_request_with_an_id_is_answered_whatever_its_values(home: Path) -> None:
+    def calls(value: str) -> Iterator[bytes]:
+        for tool, name in (("memory_add", "text"), ("memory_search", "query"), ("memory_timeline", "limit")):
+            number = len(asked) + 10
+            asked[number] = value
+            begun = f'{{"jsonrpc":"2.0","method":"tools/call","params":{{"name":"{tool}","arguments":'
+            yield f'{begun}{{"{name}":{value}}}}},"id":{number}}}\n'.encode()
+
+    asked: dict[int, str] = {}
+    sent = b"".join(line for value in ODD_VALUES.values() for line in calls(value))
+    with begin() as process:
+        stdout, stderr = process.communicate(lines(INITIALIZE, INITIALIZED) + sent + lines(LIST), 120)
+        assert process.returncode == 0 and stderr == b""
+    found = answers(stdout)
+    assert set(found) == {1, 2, *asked}
+    assert "params.arguments.text has half a character" in found[10]["error"]["message"]
+    assert "bug" not in stdout.decode().lower()
+    with Appliance.open(home, worker=False) as memory:
+        assert [message["content"] for message in memory.export()] == ["a\0b"]
 
 
 @pytest.mark.slow

@@ -34,6 +34,7 @@ SCHEMA: Mapping[str, Any] = {
 STATUSES: tuple[tuple[type[ApplianceError], int, str], ...] = (
     (upstream.UpstreamNotConfigured, 503, "model_not_configured"),
     (upstream.UpstreamTimeout, 504, "model_timeout"),
+    (upstream.UpstreamStreamEnded, 502, "model_stream_ended"),
     (EndpointError, 502, "model_unreachable"),
     (BodyTooLarge, 413, "request_too_large"),
     (UsageError, 400, "invalid_request"),

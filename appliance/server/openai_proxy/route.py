@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
+import msgspec
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
@@ -57,12 +58,14 @@ class InjectedMemory:
         return context.text if context is not None and any(layer.items for layer in context.layers) else ""
 
     def headers(self) -> dict[str, str]:
-        layers = self.context.layers if self.context is not None else ()
+        """What the response says of it. Nothing is added without ``knowledge``, whatever the context has."""
+        context = self.context if self.knowledge else None
+        layers = context.layers if context is not None else ()
         ids = [item.message_id for layer in layers if layer.name == "retrieved" for item in layer.items]
         more = [f"{len(ids) - MAX_HEADER_IDS} more messages"] if len(ids) > MAX_HEADER_IDS else []
         values = {
             "X-Memory-Session": self.place.session_id if self.place is not None else "",
-            "X-Memory-Tokens": str(self.context.tokens if self.context is not None else 0),
+            "X-Memory-Tokens": str(context.tokens if context is not None else 0),
             "X-Memory-Messages": ",".join(ids[:MAX_HEADER_IDS]),
             "X-Memory-Notes": "; ".join((*self.notes, *more)),
         }
@@ -141,7 +144,8 @@ async def complete_text(request: Request) -> Response:
         turns.require_object(body)
         response = await configured_upstream(service).post("/completions", body)
         if response.is_stream:
-            return PassThroughStream(response, None, response.headers, turns.StreamAssembler(0))
+            assembler = turns.StreamAssembler(service.settings.body)
+            return PassThroughStream(response, None, response.headers, assembler)
         answer = await response.read_all(service.settings.body)
     except ApplianceError as error:
         return errors.response(error)
@@ -171,7 +175,11 @@ async def answer_with_memory(request: Request, dialect: Dialect) -> Response:
     try:
         answer = await response.read_all(service.settings.body)
         if answer.status == 200:
-            await answer_store.store(dialect.answer_turns(answer.body))
+            said = dialect.answer_turns(answer.body)
+            await answer_store.store(said)
+            if answer_store.place is not None and not said:
+                injected = replace(injected, notes=(*injected.notes, _unstored_note(answer.body)))
+                headers |= injected.headers()
     except ApplianceError as error:
         return errors.response(error, injected.headers())
     return Response(answer.body, answer.status, headers)
@@ -271,9 +279,13 @@ class PassThroughStream(StreamingResponse):
             async for chunk in self._upstream_response.chunks():
                 self._assembler.feed(chunk)
                 yield chunk
+            self._assembler.finish()
             await self._store()  # first, so that a client finds the answer once the stream ends
+            if self.status_code == 200 and not (self._assembler.is_ended or self._assembler.has_failed):
+                raise self._upstream_response.ended_early()
         except ApplianceError as error:
-            yield b"data: " + bytes(errors.response(error).body) + b"\n\n"
+            # Behind a blank line, because the model's last event may be unfinished.
+            yield b"\n\ndata: " + bytes(errors.response(error).body) + b"\n\n"
 
     async def _store(self) -> None:
         if self._answer_store is not None and not self._is_stored and self.status_code == 200:
@@ -288,6 +300,15 @@ class PassThroughStream(StreamingResponse):
             with anyio.CancelScope(shield=True):  # store even if the client has disconnected
                 await self._upstream_response.close()
                 await self._store()
+
+
+def _unstored_note(body: bytes) -> str:
+    """Why nothing of an answer was stored."""
+    try:
+        msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return "The model's answer was not stored, because it is not JSON."
+    return "The model's answer was not stored, because it has no text."
 
 
 # --- helpers --------------------------------------------------------------------------------------

@@ -106,6 +106,19 @@ _FRAMED_KINDS: tuple[tuple[str, TaskKind], ...] = (
 )
 """The key of the JSON that a template of Open WebUI asks for. It stays in templates that were translated or changed."""
 
+_INSTRUCTION_CHARACTERS = 300
+"""How far into a framed prompt the words for what it asks stand."""
+
+_FRAMED_WORDS: tuple[tuple[str, TaskKind], ...] = (
+    ("title", "title"),
+    (" tags", "tags"),
+    ("follow-up", "follow_up"),
+    ("search quer", "search_query"),
+    ("image", "image_prompt"),
+    ("autocompletion", "autocomplete"),
+)
+"""What the templates of Open WebUI ask for in words, where the JSON was left out of them."""
+
 _TITLE_INSTRUCTION = re.compile(
     r"\b(?:title|titel|título|titre|titolo|name (?:the|this))\b.{0,80}\b(?:conversation|chat|thread|discussion|session"
     r"|dialogue?|unterhaltung|gesprächs?|konversation|conversación|conversazione)"
@@ -168,7 +181,11 @@ def _framed(latest: str) -> TaskKind | None:
     """A template of Open WebUI. That for documents ("<context>") has the frame too, and holds what a person says."""
     if not latest.startswith("### task:") or "<chat_history>" not in latest or "<context>" in latest:
         return None
-    return next((kind for key, kind in _FRAMED_KINDS if key in latest), "other")
+    instruction = latest.partition("<chat_history>")[0][:_INSTRUCTION_CHARACTERS]
+    return next(
+        (kind for key, kind in _FRAMED_KINDS if key in latest),
+        next((kind for words, kind in _FRAMED_WORDS if words in instruction), "other"),
+    )
 
 
 def _known(latest: str, system: str, has_answer: bool) -> TaskKind | None:

@@ -213,12 +213,22 @@ def completion_turns(body: bytes) -> list[ChatTurn]:
     return assistant_turns(message) if isinstance(message, dict) else []
 
 
+_FAILURES = ("error", "response.failed")
+"""Events of the Responses API by which a model says that its answer failed."""
+
+
 @dataclass(slots=True)
 class EventStreamReader:
-    """Reads the JSON of server-sent events, wherever their bytes are cut. It holds at most ``max_characters``."""
+    """Reads the JSON of server-sent events, wherever their bytes are cut. It holds at most ``max_characters``.
+
+    Attributes:
+        is_ended: Whether the answer is complete.
+        has_failed: Whether the model has said that it is not, and why.
+    """
 
     max_characters: int
     is_ended: bool = False
+    has_failed: bool = False
     size: int = 0
     _line: bytearray = field(default_factory=bytearray)
 
@@ -230,6 +240,11 @@ class EventStreamReader:
             self._read_line(bytes(self._line))
             self._line.clear()
         self._buffer_line(rest)
+
+    def finish(self) -> None:
+        """Take the end of the stream, behind a last line that has none."""
+        self._read_line(bytes(self._line))
+        self._line.clear()
 
     def turns(self) -> list[ChatTurn]:
         """The turns so far."""
@@ -256,7 +271,9 @@ class EventStreamReader:
             self.is_ended = True
             return
         try:
-            self.read_event(msgspec.json.decode(data))
+            event = msgspec.json.decode(data)
+            self.has_failed = self.has_failed or bool(event.get("error")) or event.get("type") in _FAILURES
+            self.read_event(event)
         except (msgspec.MsgspecError, LookupError, StopIteration, TypeError, ValueError, AttributeError):
             return
 

@@ -40,6 +40,10 @@ class UpstreamTimeout(EndpointError):
     """The endpoint did not answer in time."""
 
 
+class UpstreamStreamEnded(EndpointError):
+    """A stream ended before the answer was complete."""
+
+
 @dataclass(frozen=True, slots=True)
 class UpstreamAnswer:
     """A complete answer."""
@@ -74,9 +78,10 @@ class UpstreamStream:
         """The bytes as they come.
 
         Raises:
-            EndpointError: The connection broke.
+            EndpointError: The connection broke; of a stream, UpstreamStreamEnded.
         """
-        async with _UpstreamErrors(self._url, self._timeout):
+        broken = UpstreamStreamEnded if self.is_stream else EndpointError
+        async with _UpstreamErrors(self._url, self._timeout, broken):
             async for chunk in self._response.aiter_bytes():
                 yield chunk
 
@@ -94,6 +99,10 @@ class UpstreamStream:
         finally:
             await self.close()
         return UpstreamAnswer(self.status, self.headers, bytes(body))
+
+    def ended_early(self) -> UpstreamStreamEnded:
+        """The error for a stream that ended as it should, before the answer did."""
+        return UpstreamStreamEnded(f"{self._url} ended its stream before its answer was complete.")
 
     async def close(self) -> None:
         """Close the connection; a model that is still generating stops."""
@@ -170,11 +179,12 @@ MAX_MODEL_LIST_BYTES = 4 << 20
 
 
 class _UpstreamErrors:
-    """Turns httpx errors into an EndpointError that names the endpoint."""
+    """Turns httpx errors into an EndpointError that names the endpoint; ``broken`` is that of an answer broken off."""
 
-    def __init__(self, url: str, timeout: float) -> None:
+    def __init__(self, url: str, timeout: float, broken: type[EndpointError] = EndpointError) -> None:
         self._url = url
         self._timeout = timeout
+        self._broken = broken
 
     async def __aenter__(self) -> None: ...
 
@@ -188,4 +198,4 @@ class _UpstreamErrors:
         if isinstance(error, httpx.TimeoutException):
             raise UpstreamTimeout(f"{self._url} has sent nothing for {self._timeout:g} s.") from None
         if isinstance(error, httpx.HTTPError | httpx.InvalidURL | httpx.StreamError):
-            raise EndpointError(f"{self._url} broke off its answer ({type(error).__name__}).") from None
+            raise self._broken(f"{self._url} broke off its answer ({type(error).__name__}).") from None
