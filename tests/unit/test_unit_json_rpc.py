@@ -19,7 +19,7 @@ def request(**fields: Any) -> str:
     [
         ("garbage", None, "The message is not JSON."),
         (b"\xff\xfe", None, "The message is not JSON."),
-        ("[" * 100_000, None, "The message is not JSON."),
+        ("[" * 100_000, None, "The message has too many objects and lists in one another."),
         ("[]", None, "The message must be one object of JSON-RPC 2.0."),
         ('{"id": 4}', 4, 'jsonrpc must be "2.0".'),
         (request(id=True), None, "id must be text or a whole number."),
