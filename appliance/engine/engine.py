@@ -398,10 +398,9 @@ class Engine:
                 if request.why_not is not None:
                     self.message(r.MessageRequest(request.why_not))  # raises: there is none
                 return Hits((), request.query, request.mode, ("nothing has been stored yet",), took_ms=0.0)
-            hits = self.readers.search(resources, query, page, request.why_not)
-            if question_targets.must_ask_all(hits, query):
-                by_all = self.readers.search(resources, resolve(by_asked_author=False), page, request.why_not)
-                hits = question_targets.best_of(hits, by_all, query.filters)
+            search = partial(self.readers.search, resources, explained_message=request.why_not)
+            for_all = partial(resolve, by_asked_author=False)
+            hits = question_targets.search_as_asked(search, query, page, for_all)
             return replace(hits, query=request.query)
 
     def context(self, request: r.ContextRequest) -> Context:

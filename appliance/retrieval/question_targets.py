@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from appliance.languages import recall_questions
 from appliance.languages.recall_questions import RecallQuestion
 from appliance.requests import SearchRequest
-from appliance.retrieval.resources import AsksAll, SearchQuery
+from appliance.retrieval.resources import AsksAll, Page, SearchQuery
 from appliance.store import facts, messages, people
 from appliance.store.sessions import public_id as session_id
 from appliance.types import Filters, Hit, Hits, Scope
@@ -115,24 +116,44 @@ def _target(
     return replace(target, by_person=True, asks_all=asks_all, notes=notes)
 
 
-def must_ask_all(by_asked: Hits, query: SearchQuery) -> bool:
-    """Whether the messages of all are to be searched, too, with these hits of those whose words are asked for."""
+def search_as_asked(
+    search: Callable[[SearchQuery, Page], Hits],
+    query: SearchQuery,
+    page: Page,
+    query_for_all: Callable[[], SearchQuery],
+) -> Hits:
+    """Search for somebody's words where a question asks for them, or else the messages of all. Which of the two is
+    decided by the best hits, so that all pages and orders are of the same search.
+
+    Args:
+        search: Searches.
+        query: What the request asks for.
+        page: The hits that are wanted.
+        query_for_all: Makes the query for the messages of all.
+    """
+    hits = search(query, page)
     if query.asks_all == "never":
-        return False
-    return not by_asked.found or (query.asks_all == "if others are better" and not any(map(_has_words, by_asked)))
+        return hits
+    best_page = replace(page, offset=0, sort="score")
+    best = hits if page == best_page else search(query, best_page)
+    if best.found and (query.asks_all == "if none is good" or any(map(_has_words, best))):
+        return hits
+    for_all = query_for_all()
+    by_all = search(for_all, best_page)
+    if _have_better(by_all, best, query.filters):
+        return by_all if page == best_page else search(for_all, page)
+    if best.found:
+        return hits
+    return replace(hits, notes=(*by_all.notes, "what others wrote does not match well either"))
 
 
-def best_of(by_asked: Hits, by_all: Hits, authors: Filters) -> Hits:
-    """The hits of a question for somebody's words, or those of all, if somebody else wrote what matches: well, where
-    nothing of the former does, or else better, and with the words of the question, which none of the former has.
-    ``authors`` are the filters of the first search."""
+def _have_better(by_all: Hits, by_asked: Hits, authors: Filters) -> bool:
+    """Whether somebody else wrote what matches: well, where nothing of theirs does whose words are asked for; or else
+    better, and with the words of the question. ``authors`` are the filters of the search for these."""
     others = [hit for hit in by_all if not _is_by(hit, authors)]
-    if by_asked.found:
-        is_better = any(hit.score >= by_asked[0].score and _has_words(hit) for hit in others)
-        return by_all if is_better else by_asked
-    if any(hit.score >= UNLIKELY_SCORE for hit in others):
-        return by_all
-    return replace(by_asked, notes=(*by_all.notes, "what others wrote does not match well either"))
+    if by_asked and by_asked.found:
+        return any(hit.score >= by_asked[0].score and _has_words(hit) for hit in others)
+    return any(hit.score >= UNLIKELY_SCORE for hit in others)
 
 
 def _has_words(hit: Hit) -> bool:
