@@ -60,7 +60,7 @@ def daemon_log(folder: Path) -> Iterator[None]:
     )
     handlers: list[logging.Handler] = [file_handler]
     if not sys.stderr.isatty():
-        stderr_handler = _Untroubled()
+        stderr_handler = _ResilientHandler()
         stderr_handler.setLevel(logging.WARNING)
         handlers.append(stderr_handler)
     root = logging.getLogger()
@@ -148,7 +148,7 @@ class RequestLogMiddleware:
             _log.log(level, "request", extra={"about": about, "stranger": stranger})
 
 
-class _Untroubled(logging.StreamHandler[Any]):
+class _ResilientHandler(logging.StreamHandler[Any]):
     """A handler that can't write, as on a full disk, says so in one line, once, in place of a traceback for each."""
 
     has_failed = False
@@ -168,7 +168,7 @@ class _Untroubled(logging.StreamHandler[Any]):
             super().close()
 
 
-class _PrivateRotatingHandler(_Untroubled, RotatingFileHandler):
+class _PrivateRotatingHandler(_ResilientHandler, RotatingFileHandler):
     def _open(self) -> Any:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
         return os.fdopen(descriptor, "a", encoding=self.encoding)

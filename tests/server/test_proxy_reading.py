@@ -64,6 +64,7 @@ def test_what_is_held_is_bounded_and_what_is_longer_is_cut() -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        b"data: " + b"[" * 5_000,
         b"data: 7",
         b"data: []",
         b'data: {"choices": 7}',

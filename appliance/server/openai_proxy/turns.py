@@ -274,7 +274,15 @@ class EventStreamReader:
             event = msgspec.json.decode(data)
             self.has_failed = self.has_failed or bool(event.get("error")) or event.get("type") in _FAILURES
             self.read_event(event)
-        except (msgspec.MsgspecError, LookupError, StopIteration, TypeError, ValueError, AttributeError):
+        except (
+            msgspec.MsgspecError,
+            LookupError,
+            StopIteration,
+            TypeError,
+            ValueError,
+            AttributeError,
+            RecursionError,
+        ):
             return
 
 
