@@ -19,6 +19,7 @@ from workers import Workers
 
 from appliance import Appliance, Backups
 from appliance.errors import HomeReadOnly
+from appliance_tui.main import memory_opener
 from tests.homes import copied
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root only")]
@@ -98,6 +99,19 @@ def test_a_full_disk_can_be_read_and_taken_elsewhere(disk: Path, built: Path, tm
     with open_memory(home) as memory:
         memory.sessions.create().add("user", "there is room again")
         assert not memory.verify().problems
+
+
+def test_the_screen_opens_on_a_full_disk_to_be_read(disk: Path, built: Path) -> None:
+    home = copied(built, disk / "home")
+    fill(disk, leave=0)
+    told: list[bool] = []
+    with memory_opener(home, on_full_disk=lambda: told.append(True))() as memory:
+        assert told and "violin" in memory.search("violin")[0].text
+        with pytest.raises(HomeReadOnly, match="the disk is full"):
+            memory.sessions.create()
+    (disk / "ballast").unlink()
+    with memory_opener(home, on_full_disk=lambda: told.append(True))() as memory:
+        assert memory.sessions.create() and len(told) == 1
 
 
 @pytest.mark.parametrize("action", ACTIONS)

@@ -118,7 +118,7 @@ class ApplianceApp(ErrorHandlingApp):
         self.startup_done = asyncio.Event()
         """Set when background queries may begin."""
         self.memory_worker = MemoryWorker(
-            self._open_after_first_frame, partial(self._set_banner, DAEMON_LOST_MESSAGE), partial(self._set_banner, "")
+            self._open_after_first_frame, partial(self.show_banner, DAEMON_LOST_MESSAGE), partial(self.show_banner, "")
         )
         self.import_queue = ImportQueue(self)
         self.changes = Changes(self)
@@ -239,7 +239,8 @@ class ApplianceApp(ErrorHandlingApp):
         """Take back the latest change of this screen."""
         begin(self, self.changes.undo, "undo")
 
-    def _set_banner(self, text: str) -> None:
+    def show_banner(self, text: str) -> None:
+        """Show a line below the bar, or none. Call it on another thread."""
         self.call_from_thread(setattr, self, "banner", text)
 
     async def on_unmount(self) -> None:

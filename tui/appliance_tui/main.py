@@ -7,8 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from appliance.errors import DiskFull
+
 if TYPE_CHECKING:
     from appliance.client import Appliance
+
+PURPOSE = "appliance tui"
+
+DISK_FULL_MESSAGE = (
+    "The disk is full: you can read and search, and nothing new is stored. Make room, then start the screen again."
+)
 
 
 def run(
@@ -49,7 +57,7 @@ def _run(home: str | None, user: str | None, theme: str | None, on_open: Callabl
     location = paths.find_home(home)
     settings = config.load(location)
     app = ApplianceApp(
-        memory_opener(location.root, on_open, reveal),
+        memory_opener(location.root, on_open, reveal, lambda: app.show_banner(DISK_FULL_MESSAGE)),
         theme=settings.tui.theme if theme is None else theme,
         keys=resolve_keymap(settings.tui.keys, str(location.config)),
         motion=settings.tui.motion,
@@ -64,17 +72,25 @@ def _run(home: str | None, user: str | None, theme: str | None, on_open: Callabl
 
 
 def memory_opener(
-    root: Path, on_open: Callable[[], None] = lambda: None, reveal: bool = False
+    root: Path,
+    on_open: Callable[[], None] = lambda: None,
+    reveal: bool = False,
+    on_full_disk: Callable[[], None] = lambda: None,
 ) -> Callable[[], Appliance]:
     """A function that opens the memory for the screen, on a thread. It exempts what is loaded by then from garbage
-    collection: looking through it now and then would hold up a frame."""
+    collection: looking through it now and then would hold up a frame. A memory on a full disk is opened to be read, and
+    ``on_full_disk`` is called, on the same thread."""
 
     def open_memory() -> Appliance:
         from appliance.client import Appliance
 
         try:
             on_open()  # may wait for another process: the modules are loaded meanwhile
-            memory = Appliance.open(root, purpose="appliance tui")
+            try:
+                memory = Appliance.open(root, purpose=PURPOSE)
+            except DiskFull:
+                memory = Appliance.open(root, purpose=PURPOSE, worker=False)
+                on_full_disk()
             return memory if reveal else memory.masked()
         finally:
             gc.freeze()

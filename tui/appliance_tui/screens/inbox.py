@@ -53,7 +53,7 @@ BAR_WIDTH = 20
 RETRIABLE = ("partial", "skipped", "failed")
 """States of files for which the footer offers to import them again."""
 
-FILES_TITLE = "Files in watched folders"
+FILES_TITLE = "Watched files, and others with problems"
 EMPTY_HINT = "No files yet. Put an export into a watched folder, drop it on this window, or press a to type its path."
 NO_MATCH_HINT = "No files match. Press esc to clear the filter."
 NONE_READ_HINT = "No imported files yet."
@@ -66,7 +66,7 @@ MAX_LISTED_CONVERSATIONS = 1_000
 
 
 class InboxScreen(FrameScreen):
-    """Files in watched folders, and all files that were imported, also by a daemon or another program."""
+    """Watched files and others with problems, and all files that were imported, also by a daemon or another program."""
 
     CSS_PATH = "inbox.tcss"
     PLACE = "inbox"
