@@ -23,6 +23,7 @@ from appliance.retrieval.legs import LEXICAL_LEGS
 from appliance.retrieval.placeholders import drop_placeholders
 from appliance.retrieval.ranking import Ranking, best_first
 from appliance.retrieval.resources import Page, ParsedQuery, SearchResources
+from appliance.retrieval.time_ranges import definite, within
 from appliance.store import variants
 from appliance.store.word_matches import WordMatch, newest_matches, word_matches
 from appliance.types import HitOrder
@@ -104,6 +105,16 @@ def count_likely(found: RankedSearch, total: int) -> int:
         return total
     behind = max(total - len(scores), 0) if scores.min() >= LIKELY_SCORE else 0
     return min(int((scores >= LIKELY_SCORE).sum()) + behind, total)
+
+
+def other_time_note(found: RankedSearch) -> str:
+    """What is said where there are messages from the times of a query, and the best hit is none of them; "" else."""
+    ranges, rows = definite(found.parsed.times), found.selection.rows
+    from_then = within(ranges, found.candidates.times) > 0
+    if found.parsed.query.lists_all or not len(rows) or not from_then.any() or from_then[rows[0]]:
+        return ""
+    named = dict.fromkeys(one.words if one.is_bound else f"from {one.words}" for one in ranges)
+    return f"The best match is not {' or '.join(named)}."
 
 
 def list_hits(found: RankedSearch, page: Page, *, ordered: bool = True) -> Iterator[Listed]:

@@ -21,7 +21,15 @@ from appliance.retrieval.explain import why_not
 from appliance.retrieval.foreign_words import put_by_words
 from appliance.retrieval.hits import build_hits, with_neighbours
 from appliance.retrieval.legs import find_candidates, parse_query
-from appliance.retrieval.listing import RankedSearch, count_hits, count_likely, is_found, read_page, supports_context
+from appliance.retrieval.listing import (
+    RankedSearch,
+    count_hits,
+    count_likely,
+    is_found,
+    other_time_note,
+    read_page,
+    supports_context,
+)
 from appliance.retrieval.placeholders import without_placeholders
 from appliance.retrieval.ranking import rank
 from appliance.retrieval.repetition import put_behind_answers
@@ -70,7 +78,7 @@ def _search(resources: SearchResources, search_query: SearchQuery, page: Page, e
     total, total_is_exact = listed.total, listed.total_is_exact
     if page.count and not total_is_exact:
         total, total_is_exact = count_hits(found, page)
-    notes = found.notes
+    notes = (*found.notes, *filter(None, [other_time_note(found)] if hits else []))
     names_empty_time = search_query.lists_all and parsed.times  # a note says so already, in the words of the question
     if not (hits or page.offset or names_empty_time) and (
         note := filter_values.dates_note(resources.db, search_query.filters)

@@ -65,6 +65,15 @@ def test_a_day_that_no_year_has_messages_of_is_said(days: Appliance, mode: Liter
     assert "No messages from 3 June." in days.search("the lease on 3 June", mode=mode).notes
 
 
+def test_a_best_match_from_another_time_than_the_question_names_is_said_to_be_that(days: Appliance) -> None:
+    """Who reads on must not take the lease of May 2026 for one of March 2024."""
+    note = "The best match is not from March 2024."
+    found = days.search("signed the lease in March 2024")
+    assert found[0].external_id == "2026-05-28" and note in found.notes
+    for question in ("signed the lease in May 2026", "what was said in March 2024", "signed the lease in July 2018"):
+        assert not any("best match" in one for one in days.search(question).notes), question
+
+
 @pytest.mark.parametrize("date", ["31 February 2024", "2026-05-32"])
 def test_a_date_that_no_calendar_has_is_said_and_finds_nothing(days: Appliance, date: str) -> None:
     found = days.search(f"what did we say on {date}", mode="lexical")
