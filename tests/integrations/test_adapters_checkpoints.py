@@ -18,6 +18,8 @@ from appliance.errors import UsageError
 from appliance.integrations.langgraph_checkpoints import METADATA_KEY, ApplianceCheckpointer
 from appliance_models import HashEmbedder
 
+pytestmark = pytest.mark.slow  # every process of a run would load the framework
+
 ZOO: Any = {"configurable": {"thread_id": "zoo"}}
 
 
@@ -49,7 +51,6 @@ def graph(memory: Appliance, node: Any = listener, **named: Any) -> Any:
     return builder.compile(checkpointer=ApplianceCheckpointer(memory, **named))
 
 
-@pytest.mark.slow
 def test_it_conforms_in_every_capability(memory: Appliance) -> None:
     suite = pytest.importorskip("langgraph.checkpoint.conformance")
 

@@ -20,6 +20,8 @@ from appliance import Appliance
 from appliance.errors import UsageError
 from appliance.integrations.langchain import ApplianceChatMessageHistory, ApplianceRetriever
 
+pytestmark = pytest.mark.slow  # every process of a run would load the framework
+
 TALK: list[BaseMessage] = [
     SystemMessage("Answer in one sentence."),
     HumanMessage("Where is the otter?", id="h1", name="Ana", additional_kwargs={"mood": {"calm": True}}),

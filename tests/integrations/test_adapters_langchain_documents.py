@@ -15,6 +15,8 @@ from appliance.errors import UsageError
 from appliance.integrations.langchain_documents import METADATA_KEY, ApplianceVectorStore
 from tests.integrations.store_notes import NOTES
 
+pytestmark = pytest.mark.slow  # every process of a run would load the framework
+
 TEXTS = ["Noodles with peas", "Rice with beans", "Bread and butter", "A soup of leeks"]
 
 
@@ -114,7 +116,6 @@ def test_what_cannot_be_is_refused(memory: Appliance) -> None:
     assert store.similarity_search("a") == []
 
 
-@pytest.mark.slow
 def test_what_answers_comes_first_among_documents(home: Path) -> None:
     with Appliance.open(home, worker=False) as memory:
         store = ApplianceVectorStore.from_texts([text for text, _ in NOTES], memory=memory)

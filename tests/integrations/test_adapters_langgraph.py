@@ -16,6 +16,8 @@ from appliance.errors import UsageError
 from appliance.integrations.langgraph import ApplianceStore
 from tests.integrations.store_notes import NOTES
 
+pytestmark = pytest.mark.slow  # every process of a run would load the framework
+
 ITEMS: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
     (("users", "ana"), "food", {"text": "Ana likes noodles", "rank": 1, "tags": ["a", "b"]}),
     (("users", "ana"), "pet", {"text": "Ana's otter is called Lutz", "rank": 2, "at": {"home": True}}),
@@ -249,7 +251,6 @@ def test_no_item_is_found_by_the_words_of_another(memory: Appliance) -> None:
         assert (features["window"] > 0) == (text == "a zany zebra Xerxes")
 
 
-@pytest.mark.slow
 def test_what_answers_comes_first_among_items(home: Path) -> None:
     with Appliance.open(home, worker=False) as memory:
         store = ApplianceStore(memory)

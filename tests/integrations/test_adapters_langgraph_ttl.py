@@ -11,6 +11,8 @@ from langgraph.store.base import PutOp
 from appliance import Appliance
 from appliance.integrations.langgraph import METADATA_KEY, ApplianceStore
 
+pytestmark = pytest.mark.slow  # every process of a run would load the framework
+
 ANA = ("users", "ana")
 
 
@@ -103,7 +105,6 @@ def test_items_without_one_outlive_what_the_settings_say_of_sessions(
     assert info.ttl == 0 and info.expires_at is None
 
 
-@pytest.mark.slow
 def test_a_search_ranks_only_the_items_below_its_prefix(memory: Appliance) -> None:
     store = ApplianceStore(memory)
     page = "which animal eats at home and elsewhere"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
 from llama_index.core.memory import Memory
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from appliance import Appliance
 from appliance.integrations.llamaindex import ApplianceMemoryBlock
+
+pytestmark = pytest.mark.slow  # every process of a run would load the framework
 
 
 def test_what_is_put_comes_back_where_it_is_asked_for(memory: Appliance) -> None:

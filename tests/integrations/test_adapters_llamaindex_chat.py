@@ -17,6 +17,8 @@ from appliance import Appliance
 from appliance.errors import UsageError
 from appliance.integrations.llamaindex_chat import ApplianceChatStore, ApplianceMemory, ApplianceRetriever
 
+pytestmark = pytest.mark.slow  # every process of a run would load the framework
+
 HELLO = ChatMessage("The otter is called Lutz.", role="user")
 ANSWER = ChatMessage("Noted.", role="assistant")
 CALL = ChatMessage("", role="assistant", additional_kwargs={"tool_calls": [{"name": "feed", "arguments": {"at": 7}}]})
@@ -45,7 +47,6 @@ def test_the_chat_store_does_what_llamaindexs_own_does(memory: Appliance, kind: 
     assert asyncio.run(store.aget_messages("zoo")) == [HELLO]
 
 
-@pytest.mark.slow
 def test_a_buffer_keeps_its_chat_in_it(memory: Appliance) -> None:
     def buffer() -> ChatMemoryBuffer:
         store = ApplianceChatStore(memory=memory, user_id="ana")
@@ -91,7 +92,6 @@ def test_a_query_engine_answers_from_it(memory: Appliance) -> None:
     assert "The otter is called Lutz" in str(engine.query("what is the otter called?"))
 
 
-@pytest.mark.slow
 def test_the_chat_memory_gives_what_is_known_and_the_latest_turns(memory: Appliance) -> None:
     ApplianceMemory(memory=memory, session_id="farm").put(HELLO)
     chat = ApplianceMemory.from_defaults(memory=memory, session_id="zoo", budget=600)
@@ -110,7 +110,6 @@ def test_the_chat_memory_gives_what_is_known_and_the_latest_turns(memory: Applia
     assert chat.get_all() == []
 
 
-@pytest.mark.slow
 def test_a_chat_engine_remembers_another_chat(memory: Appliance) -> None:
     ApplianceMemory(memory=memory, session_id="farm").put(HELLO)
     chat = ApplianceMemory(memory=memory, session_id="zoo")

@@ -16,6 +16,8 @@ from appliance import Appliance
 from appliance.errors import UsageError
 from appliance.integrations.openai_agents import ApplianceSession
 
+pytestmark = pytest.mark.slow  # every process of a run would load the framework
+
 ITEMS: list[Any] = [
     {"role": "user", "content": "Where is the otter?"},
     {"type": "reasoning", "id": "r1", "summary": [{"type": "summary_text", "text": "I must look."}]},
