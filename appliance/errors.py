@@ -148,3 +148,18 @@ _Error = TypeVar("_Error", bound=ApplianceError)
 def with_sentence(error: _Error, sentence: str) -> _Error:
     """The same error, whose message also says this."""
     return type(error)(f"{error.args[0]} {sentence}", where=error.where, hint=error.hint)
+
+
+def check_unicode(text: str, what: str) -> None:
+    """Check that a text can be stored and searched: a Python string may hold half of a surrogate pair.
+
+    Args:
+        what: The text, as the subject of the sentence.
+
+    Raises:
+        UsageError: It is not valid Unicode.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{what} is not valid Unicode at character {error.start}.") from error

@@ -16,7 +16,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from appliance import timestamps
-from appliance.errors import InputError, UsageError
+from appliance.errors import InputError, check_unicode
 from appliance.formats.base import Document
 from appliance.ingest import attached_files, dedup, session_matching, sources
 from appliance.ingest.batches import FileTally, MessageBatch, batches
@@ -319,10 +319,7 @@ def add(
     Raises:
         UsageError: The text is not valid Unicode.
     """
-    try:
-        record.text.encode()
-    except UnicodeEncodeError as error:
-        raise UsageError(f"The text is not valid Unicode at character {error.start}.") from error
+    check_unicode(record.text, "The text")
     external_id = record.external_id or token_hex(8)
     with context.database.write() as tx:
         before(tx)

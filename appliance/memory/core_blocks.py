@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from appliance import requests as r
-from appliance.errors import NotFound, UsageError
+from appliance.errors import NotFound, UsageError, check_unicode
 from appliance.secrets.masking import MASK, MIN_PART_CHARACTERS
 from appliance.store import core_blocks as stored
 from appliance.store.database import Database
@@ -227,10 +227,7 @@ def _assistant(request: r.SetBlockRequest) -> str:
 
 
 def _check_text(text: str, limit: int, what: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise UsageError(f"{what} is not valid Unicode at character {error.start}.") from error
+    check_unicode(text, what)
     if len(text) > limit:
         raise UsageError(
             f"{what} would have {len(text):,} characters; its limit is {limit:,}. Nothing was changed.",

@@ -6,7 +6,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from appliance.errors import UsageError
+from appliance.errors import UsageError, check_unicode
 from appliance.store.lexical import fold
 from appliance.store.sql import JSON_KEYS_SQL, json_keys, placeholders
 from appliance.store.visibility import NOT_EXPIRED
@@ -29,10 +29,7 @@ def normal(tag: str) -> str:
         raise UsageError("The tag is empty.", hint="Give a word or two, such as 'garden'.")
     if len(given) > MAX_TAG_CHARACTERS or _UNPRINTABLE.search(given):
         raise UsageError(f"A tag is one line of up to {MAX_TAG_CHARACTERS} characters, without control characters.")
-    try:
-        found.encode()
-    except UnicodeEncodeError as error:
-        raise UsageError(f"The tag is not valid Unicode at character {error.start}.") from error
+    check_unicode(found, "The tag")
     return found
 
 

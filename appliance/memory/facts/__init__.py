@@ -15,7 +15,7 @@ from typing import get_args
 
 from appliance import requests as r
 from appliance import timestamps
-from appliance.errors import HomeReadOnly, StoreCorrupt, UsageError
+from appliance.errors import HomeReadOnly, StoreCorrupt, UsageError, check_unicode
 from appliance.memory.facts import changes, decision_undo, extraction, llm_extractor, phrasing, timeline
 from appliance.memory.facts.rule_extractor import FactMention, extract_statements
 from appliance.store import facts as store
@@ -344,8 +344,5 @@ def _normalize_value(text: str) -> str:
     plain = " ".join(text.split())
     if not plain:
         raise UsageError("A fact must not be empty.", hint="Give a text.")
-    try:
-        plain.encode()
-    except UnicodeEncodeError as error:
-        raise UsageError(f"{plain!r} is not valid Unicode at character {error.start}.") from error
+    check_unicode(plain, repr(plain))
     return plain
