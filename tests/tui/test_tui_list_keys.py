@@ -43,10 +43,12 @@ async def forgetting(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await GETS_THERE["recall"](app, pilot)
     await pilot.press("d")
     await until(pilot, lambda: app.screen.query("#forget-words"))
+    rows, count = app.screen.query_one("#forget-sample", RowList), app.screen.query_one("#forget-count", Input)
+    await until(pilot, lambda: rows.items)
     app.screen.query_one("#forget-ids", Input).value = ""
+    await until(pilot, lambda: not rows.items)
     app.screen.query_one("#forget-words", Input).value = "the"
-    rows = app.screen.query_one("#forget-sample", RowList)
-    await until(pilot, lambda: len(rows.items) > 2)
+    await until(pilot, lambda: len(rows.items) > 2 and app.focused is count)  # each preview puts the focus there
     rows.focus()
 
 
