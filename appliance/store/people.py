@@ -312,17 +312,30 @@ def forget_nodes(tx: sqlite3.Connection, scope: Scope, kept: Collection[Node]) -
 
 
 def find(db: sqlite3.Connection, scope: Scope, reference: str) -> list[StoredPerson]:
-    """Return the people whom a reference means: the one with this id, else those with this name, address, number or
-    id; without any, those with this part of a name."""
+    """Return the people whom a reference means: the one with this id, or with whom that one was merged, else those with
+    this name, address, number or id; without any, those with this part of a name."""
     key = person_key(reference)
     if key is not None:
-        return people(db, scope, [key])
+        return people(db, scope, [key]) or _merged_with(db, scope, key)
     if not reference.strip():
         return []
     if means_me(reference) and (own := me(db, scope)) is not None:
         return people(db, scope, [own])
     exact, partial = _keys_named(db, scope, reference)
     return people(db, scope, exact or partial)
+
+
+def _merged_with(db: sqlite3.Connection, scope: Scope, key: int) -> list[StoredPerson]:
+    """The people who have what a person was known by who is not there any more."""
+    nodes = set(
+        db.execute(
+            "SELECT source, kind, value FROM person_node WHERE user_id = ? AND namespace = ? AND person_id = ?",
+            (scope.user_id, scope.namespace, key),
+        )
+    )
+    if not nodes:
+        return []
+    return [one for one in people(db, scope) if not nodes.isdisjoint(map(to_node, one.identities))]
 
 
 def means_me(reference: str) -> bool:

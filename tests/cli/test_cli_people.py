@@ -54,6 +54,17 @@ def test_people_are_merged_split_renamed_and_all_that_is_undone(run: Run, known:
     assert nothing.exit_code == 4 and "no decision" in nothing.stderr
 
 
+def test_a_merge_says_which_id_stays_and_the_other_one_means_the_same_person(run: Run, known: Path) -> None:
+    people = {one["name"]: one["id"] for one in document(run("people", "--json"))["people"]}
+    ids = {people["Ben Carter"], people["Mum"]}
+    said = run("people", "merge", *sorted(ids)).stderr
+    kept = document(run("people", "show", "Mum", "--json"))["person"]
+    assert f"are one person: {kept['name']} ({kept['id']})." in said
+    (gone,) = ids - {kept["id"]}
+    assert document(run("people", "show", gone, "--json"))["person"]["id"] == kept["id"]
+    assert run("people", "show", "p999").exit_code == 4
+
+
 def test_me_is_shown_and_set(run: Run, known: Path) -> None:
     assert run("people", "me").stdout.startswith("You are Ana Silva (p")
     listed = run("people").stderr

@@ -168,9 +168,9 @@ class PeopleService:
             )
         self._decide(scope, PersonDecision("merge", _nodes(first), _nodes(second)))
         merged = self._holding(scope, _nodes(first))
-        return PeopleChange(
-            "merged", f"{references.label(first)} and {references.label(second)} are one person.", tuple(merged)
-        )
+        kept = "".join(f": {one.name} ({one.id})" for one in merged[:1])
+        words = f"{references.label(first)} and {references.label(second)} are one person{kept}."
+        return PeopleChange("merged", words, tuple(merged))
 
     def split(self, request: r.SplitPersonRequest) -> PeopleChange:
         """See ``SplitPersonRequest``."""
