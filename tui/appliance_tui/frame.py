@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from textual import on
 from textual.app import App, ComposeResult
@@ -16,6 +16,7 @@ from textual.widgets import Input, Static
 
 from appliance_tui.actions import ACTIONS, SCREENS, Action, actions, bindings, first_key
 from appliance_tui.list_keys import EVERYWHERE, ListScreen, Navigable
+from appliance_tui.pending_rows import PendingRowsScreen
 from appliance_tui.widgets.click_line import ClickLine, LinePart
 
 if TYPE_CHECKING:
@@ -198,10 +199,9 @@ def _is_of_app(action: Action) -> bool:
     return action.place == "app" and action.id != "app.undo"
 
 
-class FrameScreen(ListScreen[None]):
+class FrameScreen(PendingRowsScreen[None]):
     """A screen of the bar. ``PLACE`` is its place in the table of actions; ``body`` composes its content."""
 
-    PLACE: ClassVar[str] = ""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (SPLIT_VIEW_COLUMNS, "-wide")]  # noqa: RUF012
 
     def __init_subclass__(cls) -> None:

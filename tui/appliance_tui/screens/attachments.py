@@ -18,8 +18,8 @@ from textual.widgets import Static
 
 from appliance_tui.actions import bindings
 from appliance_tui.frame import KeyFooter
-from appliance_tui.list_keys import ListScreen
 from appliance_tui.path_input import open_file
+from appliance_tui.pending_rows import PendingRowsScreen
 from appliance_tui.throughput import format_bytes
 from appliance_tui.widgets.display_text import fit_width, minute, one_line, pluralize
 from appliance_tui.widgets.rows import MUTED, ActionRows, RowList
@@ -43,7 +43,7 @@ KIND_LABELS: Mapping[AttachmentKind, str] = {
 }
 
 
-class AttachmentsScreen(ListScreen[None], ModalScreen[None]):
+class AttachmentsScreen(PendingRowsScreen[None], ModalScreen[None]):
     """The files of a conversation; without one, or at a key, those of all conversations."""
 
     CSS_PATH = "attachments.tcss"
@@ -88,6 +88,7 @@ class AttachmentsScreen(ListScreen[None], ModalScreen[None]):
         place = "all conversations" if session is None else one_line(session.title or session.external_id)
         title = f"Files of {place}"
         self.query_one("#attachments").border_title = title + (f" · {KIND_LABELS[self._kind]}" if self._kind else "")
+        self.rows_pending = True
         begin(self, partial(self._load_page, [], first=True), "attachments", exclusive=True)
 
     async def _load_page(self, before: list[Attachment], *, first: bool) -> None:
@@ -106,6 +107,7 @@ class AttachmentsScreen(ListScreen[None], ModalScreen[None]):
             self._rows.show([*before, *page], first=first)
             self.refresh_bindings()
             self._show_note(self._count_text(len(before) + len(page)))
+        self.rows_arrived()
 
     def _count_text(self, count: int) -> str:
         if not count:

@@ -112,6 +112,8 @@ class ConversationsScreen(SelectingScreen):
     MAIN_LIST = "SessionList"
     AUTO_FOCUS = "#sessions"
 
+    rows_pending = True
+
     view: var[ConversationView] = var(ConversationView())
 
     def body(self) -> ComposeResult:
@@ -161,6 +163,7 @@ class ConversationsScreen(SelectingScreen):
     def _reload(self, *, keep_mark: bool = False) -> None:
         """Load the list from its start; ``keep_mark`` as far as the selected conversation, which stays selected."""
         self._show_view()
+        self.rows_pending = True
         begin(self, partial(self._load_list, keep_mark=keep_mark, finds_mark=keep_mark), "list", exclusive=True)
 
     async def _load_list(self, *, keep_mark: bool, finds_mark: bool = False) -> None:
@@ -180,8 +183,12 @@ class ConversationsScreen(SelectingScreen):
             return listing
 
         with show_errors(self._show_note):
-            self.listing = await self.appliance.memory_worker.run_query(load)
+            listing = await self.appliance.memory_worker.run_query(load)
+            if (view, user) != (self.view, self.appliance.user):
+                return  # another list is wanted, and being loaded
+            self.listing = listing
             self._show(keep_mark=keep_mark)
+        self.rows_arrived()
 
     async def _load_more(self) -> None:
         view, user, previous = self.view, self.appliance.user, self.listing

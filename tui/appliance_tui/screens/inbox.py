@@ -70,6 +70,7 @@ class InboxScreen(FrameScreen):
 
     CSS_PATH = "inbox.tcss"
     PLACE = "inbox"
+    rows_pending = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
 
     def body(self) -> ComposeResult:
@@ -132,7 +133,8 @@ class InboxScreen(FrameScreen):
             self._show_folders(contents.folders, contents.states)
             self._show_progress()
             self._show_imports()
-            await asyncio.sleep(REFRESH_INTERVAL_SECONDS)
+        self.rows_arrived()
+        await asyncio.sleep(REFRESH_INTERVAL_SECONDS)
 
     def _show_folders(self, folders: list[str], counts: dict[str, int]) -> None:
         states = ("queued", "read", "partial", "skipped", "failed", "gone")

@@ -73,6 +73,7 @@ class MemoryScreen(SelectingScreen):
 
     CSS_PATH = "memory.tcss"
     PLACE = "memory"
+    rows_pending = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
 
     def body(self) -> ComposeResult:
@@ -105,7 +106,7 @@ class MemoryScreen(SelectingScreen):
         self._marks: dict[str, object] = {}
         self._list_queries = SerialWorker(self, self.appliance.memory_worker)
         self._detail_queries = SerialWorker(self, self.appliance.memory_worker)
-        self.watch(self.app, "user", lambda user: self._load(), init=False)
+        self.watch(self.app, "user", lambda user: self._load_others(), init=False)
         self._rows.focus()
         self._load()
 
@@ -123,6 +124,11 @@ class MemoryScreen(SelectingScreen):
         """Load the list of the current view."""
         begin(self, partial(self._load_list, self._view, pause), "entries", exclusive=True)
 
+    def _load_others(self) -> None:
+        """Load a list of other entries than those that are shown."""
+        self.rows_pending = True
+        self._load()
+
     async def _load_list(self, view: str, pause: float) -> None:
         await asyncio.sleep(pause)
         user, state, level, limit = self.appliance.user, self._state, self._level, self._limit
@@ -131,6 +137,7 @@ class MemoryScreen(SelectingScreen):
                 lambda memory: load_listing(memory, view, user, state, level, limit)
             )
             self._show()
+        self.rows_arrived()
 
     def _show(self) -> None:
         entries = filter_entries(self._listing.entries, self._filter)
@@ -177,7 +184,7 @@ class MemoryScreen(SelectingScreen):
         self._rows.clear_selection()
         self.query_one("#conflicts").display = view == "review"
         self._rows.show(())
-        self._load()
+        self._load_others()
 
     def available(self, id: str) -> bool:
         """As ``ListScreen``: facts are accepted, corrected and rejected; messages are opened, pinned and forgotten."""
@@ -430,6 +437,7 @@ class MemoryScreen(SelectingScreen):
             self.appliance.forget(*self._target_message_ids())
 
     def action_view(self, view: str) -> None:
+        self.rows_pending |= view != self._view  # which the tab says a moment later
         self.query_one(Tabs).active = view
         self._rows.focus()
 
@@ -439,7 +447,7 @@ class MemoryScreen(SelectingScreen):
             self._state = STATES[(STATES.index(self._state) + 1) % len(STATES)]
         elif self._view == "summaries":
             self._level = LEVELS[(LEVELS.index(self._level) + 1) % len(LEVELS)]
-        self._load()
+        self._load_others()
 
     def action_more(self) -> None:
         self._limit += PAGE_SIZE

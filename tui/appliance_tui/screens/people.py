@@ -74,6 +74,7 @@ class PeopleScreen(SelectingScreen):
 
     CSS_PATH = "people.tcss"
     PLACE = "people"
+    rows_pending = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,8 +106,12 @@ class PeopleScreen(SelectingScreen):
         super().on_mount()
         self._queries = SerialWorker(self, self.appliance.memory_worker)
         self._detail_queries = SerialWorker(self, self.appliance.memory_worker)
-        self.watch(self.app, "user", lambda user: self._load(), init=False)
+        self.watch(self.app, "user", self._user_changed, init=False)
         self._rows.focus()
+
+    def _user_changed(self) -> None:
+        self.rows_pending = True
+        self._load()
 
     def on_screen_resume(self) -> None:
         self._load()  # the memory may have changed while another screen was shown
@@ -147,6 +152,7 @@ class PeopleScreen(SelectingScreen):
             self._list, self._texts, self._pairs = people, texts, pairs
             self.appliance.names_by_id = names_apart(people)
             self._show()
+        self.rows_arrived()
 
     def _visible_people(self) -> list[Person]:
         """The people of the list, without those who are only in an address book unless these are wanted, too."""
