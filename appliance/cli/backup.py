@@ -140,7 +140,7 @@ def list_backups(
         return
     from appliance.backups import Backups
 
-    passphrase = _passphrase_to_read(source, passphrase_file, identity)
+    passphrase = passphrase_to_read(source, passphrase_file, identity)
     found = Backups.list(source, passphrase=passphrase, identity=identity)
     if json:
         output.print_json({"path": str(Path(source).expanduser().absolute()), "backups": found})
@@ -198,7 +198,7 @@ def verify(
     """  # fmt: skip
     from appliance.backups import Backups
 
-    passphrase = _passphrase_to_read(source, passphrase_file, identity)
+    passphrase = passphrase_to_read(source, passphrase_file, identity)
     with output.step_progress() as step:
         found = Backups.verify(
             source,
@@ -249,7 +249,7 @@ def restore(
     """  # fmt: skip
     from appliance.backups import Backups
 
-    passphrase = _passphrase_to_read(source, passphrase_file, identity)
+    passphrase = passphrase_to_read(source, passphrase_file, identity)
     with output.step_progress() as step:
         report = Backups.restore(
             source,
@@ -301,7 +301,7 @@ def _passphrase_to_write(target: str, encrypt: bool, reads: bool, file: Path | N
     return _given_passphrase(file) or _ask_passphrase(target, new=encrypt and not Path(target).expanduser().exists())
 
 
-def _passphrase_to_read(source: str, file: Path | None, identity: str | None) -> str | None:
+def passphrase_to_read(source: str, file: Path | None, identity: str | None) -> str | None:
     """The passphrase of backups that have one: given, or asked for on a terminal."""
     if identity is not None or not _has_passphrase(source):
         return None
@@ -313,7 +313,7 @@ def _has_passphrase(source: str) -> bool:
 
     try:
         return Backups.has_passphrase(source)
-    except NotFound:
+    except (NotFound, StoreError):  # what reads it says so
         return False
 
 

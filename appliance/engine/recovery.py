@@ -10,7 +10,9 @@ import os
 import shutil
 import time
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from appliance import config
 from appliance.engine.index_service import IndexService
@@ -22,31 +24,38 @@ from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.metrics import Metrics
 from appliance.settings import Settings
 from appliance.store import kept_files, recovery
-from appliance.store.backup import restoring
+from appliance.store.backup import restoring, salvage
+from appliance.store.backup.encryption import Keys
+from appliance.store.backup.repository import NO_KEYS
 from appliance.store.database import Database
 from appliance.store.lock import OwnerLock
 from appliance.types import LostPart, RecoveryReport
 
 
-def recover(source: Path, target: Path) -> RecoveryReport:
-    """Save every readable message of a damaged home into a new one. The damaged home is not changed.
+def recover(source: Path, target: Path, id: str | None = None, *, keys: Keys = NO_KEYS) -> RecoveryReport:
+    """Save every readable message of a damaged home, or of a damaged backup, into a new one. What is damaged is not
+    changed.
 
     Vectors, index, summaries and facts are made again from the messages. Search finds messages by their words until
     their vectors are computed.
 
     Args:
-        source: The damaged home, or its database file.
+        source: The damaged home, or its database file, or the folder or file with backups.
         target: The new home: a folder that does not exist, or an empty one.
+        id: The id of the backup or its beginning; None for the latest one.
+        keys: To decrypt the backup.
 
     Raises:
         HomeError: The folder of the new home is not empty, or can't be written.
         HomeLocked: A process uses the damaged home.
-        NotFound: There is no database.
+        NotFound: There is no database, or no such backup.
         StoreCorrupt: The file is no database, and no message can be read in it.
         StoreVersion: A newer version of this program wrote it.
     """
     began = time.perf_counter()
     source, target = source.expanduser().absolute(), target.expanduser().absolute()
+    if source.exists() and salvage.is_repository(source):
+        return _recover_backup(source, target, id, keys)
     home = Home(source if source.is_dir() else source.parent)
     database = home.database if source.is_dir() else source
     if not database.is_file():
@@ -65,6 +74,17 @@ def recover(source: Path, target: Path) -> RecoveryReport:
             lost += [*found.lost, *_copy_attachments(home, work, recovered), *_queue_all(work, settings, recovered)]
         restoring.finish(work.root, target)
     return RecoveryReport(str(target), found.messages, time.perf_counter() - began, tuple(lost))
+
+
+def _recover_backup(source: Path, target: Path, id: str | None, keys: Keys) -> RecoveryReport:
+    """Recover what can be read of a backup, which is first written beside the new home."""
+    restoring.refuse_to_overwrite(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.reading") as folder:
+        home = Home(Path(folder))
+        lost = salvage.write_readable(source, home, id, keys=keys)
+        report = recover(home.database, target)
+    return replace(report, lost=(*lost, *report.lost))
 
 
 def _copy_settings(home: Home, work: Home) -> list[LostPart]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
@@ -104,6 +105,17 @@ class Pack:
         Raises:
             StoreCorrupt: A block is not what its digest says.
         """
+        for number, block in self._blocks(frame):
+            if not self._is_whole(number, block):
+                raise damaged(self.name)
+            yield number, block
+
+    def readable_blocks(self, frame: int) -> Iterator[tuple[int, bytes]]:
+        """Yield the number and the content of each block of a frame that is what its digest says."""
+        with suppress(StoreCorrupt):
+            yield from (found for found in self._blocks(frame) if self._is_whole(*found))
+
+    def _blocks(self, frame: int) -> Iterator[tuple[int, bytes]]:
         try:
             data = zstandard.ZstdDecompressor().decompress(
                 self.frames[frame], max_output_size=FRAME_BLOCKS * BLOCK_BYTES
@@ -112,10 +124,10 @@ class Pack:
             raise damaged(self.name) from error
         first = frame * FRAME_BLOCKS
         for number in range(first, min(first + FRAME_BLOCKS, self.blocks)):
-            block = data[(number - first) * BLOCK_BYTES :][:BLOCK_BYTES]
-            if digest(block) != self.digests[number * DIGEST_BYTES :][:DIGEST_BYTES]:
-                raise damaged(self.name)
-            yield number, block
+            yield number, data[(number - first) * BLOCK_BYTES :][:BLOCK_BYTES]
+
+    def _is_whole(self, number: int, block: bytes) -> bool:
+        return digest(block) == self.digests[number * DIGEST_BYTES :][:DIGEST_BYTES]
 
 
 def decode(data: bytes, name: str) -> Pack:
@@ -141,5 +153,8 @@ def decode(data: bytes, name: str) -> Pack:
 
 def damaged(where: str) -> StoreCorrupt:
     """The error of a pack that is not what was written."""
-    hint = "Restore another backup: 'appliance backup verify --read-data' says which ones are whole."
+    hint = (
+        "Restore another backup: 'appliance backup verify --read-data' says which ones are whole. Without one, "
+        "'appliance recover' saves what can be read of a damaged backup."
+    )
     return StoreCorrupt("This part of the backup is damaged.", where=where, hint=hint)

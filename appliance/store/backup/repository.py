@@ -61,11 +61,23 @@ class Repository:
         Raises:
             StoreCorrupt: It is missing or damaged.
         """
-        name = f"{PACKS}/{stored.name}"
-        data, where = self.storage.read(name), str(self.storage.path / name)
+        data, where = self._read_pack(stored)
         if hashlib.sha256(data).hexdigest() != stored.sha256:
             raise packs.damaged(where)
         return packs.decode(self.cipher.decrypt(data, where), where)
+
+    def damaged_pack(self, stored: StoredPack) -> Pack:
+        """Return a pack of which some blocks may be damaged.
+
+        Raises:
+            StoreCorrupt: It is missing, or can't be read at all.
+        """
+        data, where = self._read_pack(stored)
+        return packs.decode(self.cipher.decrypt(data, where), where)
+
+    def _read_pack(self, stored: StoredPack) -> tuple[bytes, str]:
+        name = f"{PACKS}/{stored.name}"
+        return self.storage.read(name), str(self.storage.path / name)
 
     def write_pack(self, name: str, data: bytes, blocks: int) -> StoredPack:
         data = self.cipher.encrypt(data)

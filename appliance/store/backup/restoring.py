@@ -117,7 +117,7 @@ def _write_files(opened: Repository, manifest: Manifest, work: Path, progress: O
     lost = []
     # The database comes last, under another name: without it, the folder is no home.
     for file in sorted(manifest.files, key=lambda file: file.path == DATABASE):
-        path = work / _checked(file.path, opened.storage.path)
+        path = work / checked_path(file.path, opened.storage.path)
         partial = path.with_name(path.name + ".new")
         try:
             path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
@@ -148,11 +148,11 @@ class _Writer:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE_MODE)
         try:
             os.ftruncate(descriptor, file.bytes)
-            for pack, frame, blocks in _by_frame(file):
+            for pack, frame, blocks in by_frame(file):
                 for number, data in self._load(pack).frame_blocks(frame):
                     for position in blocks.get(number, ()):
                         at = position * BLOCK_BYTES
-                        _write_at(descriptor, data[: file.bytes - at], at)
+                        write_at(descriptor, data[: file.bytes - at], at)
                 self._done += sum(map(len, blocks.values()))
                 self._progress(self._done, self._total - self._done)
             os.fsync(descriptor)
@@ -165,7 +165,7 @@ class _Writer:
         return self._pack
 
 
-def _by_frame(file: StoredFile) -> Iterator[tuple[int, int, dict[int, list[int]]]]:
+def by_frame(file: StoredFile) -> Iterator[tuple[int, int, dict[int, list[int]]]]:
     """Yield the frames that a file needs: pack, frame, and the positions in the file of each needed block."""
     places = manifests.places(file.extents)
     order = np.lexsort((places[:, 1], places[:, 0]))
@@ -182,13 +182,13 @@ def _by_frame(file: StoredFile) -> Iterator[tuple[int, int, dict[int, list[int]]
         yield *current, blocks
 
 
-def _write_at(descriptor: int, data: bytes, at: int) -> None:
+def write_at(descriptor: int, data: bytes, at: int) -> None:
     while data:
         written = os.pwrite(descriptor, data, at)
         data, at = data[written:], at + written
 
 
-def _checked(path: str, where: Path) -> PurePosixPath:
+def checked_path(path: str, where: Path) -> PurePosixPath:
     """The path of a file within the home. A manifest from elsewhere must not write outside of it."""
     relative = PurePosixPath(path)
     if relative.is_absolute() or ".." in relative.parts or not relative.parts:
