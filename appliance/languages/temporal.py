@@ -206,6 +206,15 @@ _CALENDAR_DATE = re.compile(
     re.VERBOSE,
 )
 
+# A bare year is a word of its own: "Figuier!2022", "covid-2022" and "/2022/03/" name something else.
+_BEFORE_YEAR = re.compile(
+    rf"(?:^|[\s(\[{{<\"'“”‘’„«»‹›¿¡–—…（「『【]|\d[-/,]|\b\d\d\.|\b{_any(map(words, ('early', 'middle', 'late')))}-)$",
+    re.IGNORECASE,
+)
+_AFTER_YEAR = re.compile(r"[?.!,;:)\]}>\"'“”‘’«»‹›…？。、！，）」』】]*(?:$|\s)|[–—]|['’]\w|[-/,]\d|\.\d\d\b")
+_LONGEST_PART = 25
+"""How many characters of text before a year are read for "mid-" and the like."""
+
 _LEADS = ("in_month", "this", "last", "before", "until", "since", "after", "early", "middle", "late")
 
 
@@ -259,6 +268,7 @@ def find(text: str, most: int) -> list[TemporalExpression]:
         expression
         for match in islice(_anywhere().finditer(text), most)
         if not _overlaps(expression := _expression(match), dates)
+        and (match["year"] is None or _is_word(text, *match.span("year")))
     ]
     bare = (
         _expression(match, match.start("bare"))
@@ -266,6 +276,12 @@ def find(text: str, most: int) -> list[TemporalExpression]:
         if not any(known.start < match.end() and match.start("bare") < known.end for known in found)
     )
     return sorted([*found, *islice(bare, most)], key=lambda expression: expression.end)[:most]
+
+
+def _is_word(text: str, start: int, end: int) -> bool:
+    """Whether a bare year is a word of its own."""
+    before = _BEFORE_YEAR.search(text, max(0, start - _LONGEST_PART), start)
+    return before is not None and _AFTER_YEAR.match(text, end) is not None
 
 
 def _overlaps(expression: TemporalExpression, others: Iterable[TemporalExpression]) -> bool:

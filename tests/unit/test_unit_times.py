@@ -98,6 +98,60 @@ def test_a_time_is_understood(question: str, first: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Figuier!2022",
+        "figuier_2022",
+        "Figuier-2022",
+        "covid.2022",
+        "2022!Figuier",
+        "2022-Figuier",
+        "2022@example.org",
+        "see example.org/2022/03/page",
+        "user:2022",
+        "#2022 and $2022",
+        "2022%",
+        "version 3.2022.1",
+    ],
+)
+def test_a_year_within_another_word_is_no_year(text: str) -> None:
+    assert days(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2022",
+        "2022?",
+        "in 2022, please!",
+        "(2022)",
+        "the best (of 2022).",
+        "“2022”",
+        "'2022'",
+        "2022's best",
+        "the plan for 2022: what was in it",
+        "in 2022... and then",
+        "2022 – a year",
+        "2022—a year",
+        "bill 03/2022",
+        "Rechnung 03.2022",
+        "¿2022?",
+        "「2022」",
+    ],
+)
+def test_a_year_that_stands_alone_is_one(text: str) -> None:
+    assert days(text) == [("2022-01-01", "2023-01-01")]
+
+
+def test_a_year_may_have_another_number_beside_it() -> None:
+    for text in ("2021–2022", "2021-2022", "2021 - 2022"):
+        assert days(text) == [("2021-01-01", "2023-01-01")]
+    assert days("2022-03") == [("2022-03-01", "2022-04-01")]
+    assert days("2021/2022") == days("2021, 2022") == [("2021-01-01", "2022-01-01"), ("2022-01-01", "2023-01-01")]
+    assert days("mid-2022") == [("2022-05-02", "2022-09-01")]
+
+
+@pytest.mark.parametrize(
     ("question", "first", "after"),
     [
         ("from 5 to 7 June 2022", "2022-06-05", "2022-06-08"),
