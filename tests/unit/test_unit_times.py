@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.errors import UsageError
-from appliance.languages import temporal
+from appliance.languages import ENGLISH, temporal
 from appliance.languages.periods import MAX_EXPRESSIONS, impossible_dates, read_period
+from appliance.languages.vocabulary import Vocabulary
 from appliance.retrieval.time_ranges import (
     EARLIER_WEIGHT,
     TimeRange,
@@ -531,7 +532,7 @@ def test_a_pasted_page_of_times_is_understood_at_once(page: str) -> None:
 def test_of_several_threads_one_compiles_a_pattern() -> None:
     both = threading.Barrier(2, timeout=0.2)
 
-    def compiled() -> re.Pattern[str]:
+    def compiled(of: Vocabulary) -> re.Pattern[str]:
         compilations.append(1)
         with suppress(threading.BrokenBarrierError):  # it alone compiles
             both.wait()
@@ -539,6 +540,7 @@ def test_of_several_threads_one_compiles_a_pattern() -> None:
 
     compilations: list[int] = []
     pattern = temporal._compiled_once(compiled)
+    vocabulary = Vocabulary((ENGLISH.temporal,), articles="the", conjunctions="and")
     with ThreadPoolExecutor(2) as pool:
-        found = [asked.result() for asked in [pool.submit(pattern) for _ in range(2)]]
+        found = [asked.result() for asked in [pool.submit(pattern, vocabulary) for _ in range(2)]]
     assert found[0] is found[1] and compilations == [1]
