@@ -153,7 +153,9 @@ _ITALIAN = TemporalWords(
 )  # fmt: skip
 
 _SUMMER = r"(?<=['’]){0}|(?<=\bcet\s){0}|(?<=\ben\s){0}|(?<!\ba\s)(?<!\bai\s)(?<!ont\s){0}" + _YEAR_FOLLOWS
-_PLANET = r"(?!\s+(?:\d{4}\s+)?(?:rover|lander|orbiter|mission|probe|colony|bars?)\b)"
+_PLANET = r"(?!\s+(?:\d{4}\s+)?(?:rovers?|landers?|orbiters?|missions?|probes?|colony|bars?)\b)"
+# With a capital it is a name, but at the beginning, behind "en", or between a day and a year.
+_MONTH_OR_NAME = rf"(?:(?-i:{{0}})|(?:{_AT_START}|(?<=\ben\s)|(?<=\d\s)|(?<=\der\s)){{0}}{_YEAR_FOLLOWS})"
 # A short name of a weekday is an ordinal too: "na segunda vez".
 _SHORT_DAY = r"{0}(?=\s*(?:[?.!,;)]|$)|\s+passada\b)"
 
@@ -162,8 +164,8 @@ TIME_LANGUAGES = (
         Vocabulary(
             (_FRENCH,), articles="les?|la|l['’]|une?", conjunctions="et", gap=_GAP, month_first=False,
             forms={
-                "mars": rf"(?:(?<!\bthe\s)(?-i:mars)|{_AT_START}mars){_PLANET}",
-                "avril": rf"(?-i:avril)|{_AT_START}avril",
+                "mars": rf"(?<!\bthe\s)(?<!\bbruno\s){_MONTH_OR_NAME.format('mars')}{_PLANET}",
+                "avril": _MONTH_OR_NAME.format("avril"),
                 "été": _SUMMER.format("été"), "ete": _SUMMER.format("ete"),
             },
             weekdays_alone=r"lundi|mardi(?!\s+gras)|mercredi|jeudi|vendredi|samedi|dimanche",
@@ -197,7 +199,7 @@ TIME_LANGUAGES = (
                 "estate": r"(?<=['’])estate|(?<=\bquesta\s)estate|(?<=\bscorsa\s)estate"
                           r"|estate(?=\s+(?:scorsa|passata|del\s))",
             },
-            weekdays_alone="lunedì|martedì|mercoledì|giovedì|venerdì",
+            weekdays_alone="(?:lune|marte|mercole|giove|vener)d[ìi]",
         ),
         particles=word_set("a ad al alla d da dal dalla del dell della di durante il in l la lo mese nel nell nella"),
     ),

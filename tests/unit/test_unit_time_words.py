@@ -32,6 +32,9 @@ def days(question: str) -> list[tuple[str, str]]:
         ("en juillet 2024", "2024-07-01", "2024-08-01"),
         ("Qu'est-ce que Camille a dit en mars 2024", "2024-03-01", "2024-04-01"),
         ("qu'a dit Camille en juin 2025", "2025-06-01", "2025-07-01"),
+        ("qu'a dit Camille en Mars 2024", "2024-03-01", "2024-04-01"),
+        ("le 15 Mars 2024", "2024-03-15", "2024-03-16"),
+        ("le 1er Avril 2024", "2024-04-01", "2024-04-02"),
         ("qu'ai-je dit hier", "2026-11-21", "2026-11-22"),
         ("les messages d'hier", "2026-11-21", "2026-11-22"),
         ("hier", "2026-11-21", "2026-11-22"),
@@ -80,6 +83,7 @@ def days(question: str) -> list[tuple[str, str]]:
         ("l'estate scorsa", "2026-06-01", "2026-09-01"),
         ("la settimana scorsa", "2026-11-09", "2026-11-16"),
         ("cosa ha detto Camille lunedì", "2026-11-16", "2026-11-17"),
+        ("cosa ha detto giovedi", "2026-11-19", "2026-11-20"),
         ("due giorni fa", "2026-11-20", "2026-11-21"),
         ("negli ultimi tre mesi", "2026-08-01", "2026-11-23"),
         ("quest'anno", "2026-01-01", "2027-01-01"),
@@ -140,6 +144,8 @@ def test_a_month_without_a_year_may_be_any_years(question: str, month: str) -> N
         "how many people live on the Mars colony",
         "life on mars, in mars, a trip to mars and venus",
         "15 mars bars",
+        "2 Mars rovers",
+        "2 Avril songs",
         "photos of mars",
         "was machst du hier",
         "Bug hier beheben",
@@ -179,7 +185,9 @@ def test_what_is_no_time_names_none(question: str) -> None:
     assert days(question) == []
 
 
-@pytest.mark.parametrize("question", ["the mars 2020 rover", "Mars 2020 mission", "real estate 2024"])
+@pytest.mark.parametrize(
+    "question", ["the mars 2020 rover", "Mars 2020 mission", "NASA's Mars 2020", "bruno mars 2023", "real estate 2024"]
+)
 def test_a_year_behind_such_a_word_is_the_year(question: str) -> None:
     ((first, after),) = days(question)
     assert first.endswith("-01-01") and after.endswith("-01-01")

@@ -518,6 +518,9 @@ def test_nothing_is_named_beyond_the_calendar() -> None:
         "2020 " * 4_000,
         "from 2020 to 2021 " * 1_100,
         ("before" + " " * 500 + "in may ") * 40,
+        "em março de " * 2_000,
+        "entre 5 et " * 2_000 + "mars",
+        ("avant" + " " * 500 + "en mars ") * 40,
         " ".join(f"2024-{n % 12 + 1:02}-{n % 28 + 1:02}" for n in range(1_800)),
     ],
 )
