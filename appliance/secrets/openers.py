@@ -24,7 +24,7 @@ _THINGS = (
     # French
     r"|alarme|porte|portail|portillon|coffre(?:-fort)?|cadenas|serrure|immeuble|b[aâ]timent|bo[iî]te à clés?|interphone"
     # Portuguese
-    r"|portão|porta|prédio|edifício|condomínio|cofre|garagem|cadeado|fechadura|cacifo|interfone|entrada"
+    r"|port[ãa]o|porta|pr[ée]dio|edifício|condomínio|cofre|garagem|cadeado|fechadura|cacifo|interfone|entrada"
     # Italian
     r"|allarme|portone|cancello|cassaforte|lucchetto|serratura|condominio|palazzo|citofono|armadietto|ingresso"
 )
@@ -36,7 +36,8 @@ _NOT_OF = (
 )
 _CODE = (
     rf"{_NOT_OF}(?<![\w-])(?:(?:zahlen|zugangs|pin|number|key)[ -]?)?(?:code|c[oó]digo|codice|pin|kombination"
-    r"|combination|combinaison|combinación|combinação|combinazione|senha|password)"
+    r"|combination|combinaison|combinación|combinação|combinazione|senha|palavra-passe|password|passwort|kennwort|contraseña"
+    r"|mot de passe)"
 )
 
 _VALUE = (
@@ -88,10 +89,10 @@ def find_opening_codes(text: str) -> Iterator[SecretSpan]:
             yield "access-code", *found.span(1)
 
 
-RULES: tuple[tuple[Callable[[str], Iterator[SecretSpan]], tuple[str, ...]], ...] = (
-    (
-        find_opening_codes,
-        ("code", "código", "codigo", "codice", "pin ", "pin:", "kombination", "combina", "senha", "password"),
-    ),
-)
+_KEYWORDS = (
+    "code", "código", "codigo", "codice", "pin ", "pin:", "kombination", "combina", "senha", "palavra-passe",
+    "password", "passwort", "kennwort", "contraseña", "mot de passe",
+)  # fmt: skip
+
+RULES: tuple[tuple[Callable[[str], Iterator[SecretSpan]], tuple[str, ...]], ...] = ((find_opening_codes, _KEYWORDS),)
 """As those of ``personal``."""
