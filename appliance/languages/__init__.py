@@ -1,5 +1,5 @@
-"""The languages that the program knows: a module of words and cues for each, and ``temporal``, which parses temporal
-expressions.
+"""The languages that the program knows: a module of words and cues for each, ``time_words`` with the times of others,
+and ``temporal``, which parses temporal expressions.
 
 Search, summaries and facts all read these tables; what follows from a word is decided there, not here."""
 

@@ -55,6 +55,7 @@ class TemporalWords:
     ago_before: str = ""  # before a count of units: so many ago
     ago_after: str = ""  # after it
     last_after: str = ""  # after a unit: the last one
+    last_between: str = ""  # between a count and its units: the last so many
     before_last: str = ""  # before a unit: the one before the last one
     before_last_after: str = ""  # after it
     next_after: str = ""  # after a weekday: the one of next week
@@ -129,7 +130,8 @@ class ProcedureCues:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Language:
-    """A language. To add one, write a module that defines one, and list it in ``appliance.languages.LANGUAGES``."""
+    """A language. To add one, write a module that defines one, and list it in ``appliance.languages.LANGUAGES``. One of
+    which only the times are known is in ``time_words``."""
 
     code: str
     name: str

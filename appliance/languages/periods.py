@@ -17,7 +17,18 @@ from typing import Literal
 
 from appliance.languages import LANGUAGES
 from appliance.languages.language import TimeUnit
-from appliance.languages.temporal import ARTICLE, CONJUNCTION, UNIT, WEEKDAY, TemporalExpression, find, match, words
+from appliance.languages.temporal import (
+    ANY_ARTICLE,
+    ANY_CONJUNCTION,
+    ANY_ON,
+    ANY_UNIT,
+    ANY_WEEKDAY,
+    TemporalExpression,
+    any_words,
+    find,
+    match_whole,
+)
+from appliance.languages.vocabulary import any_of
 
 YEARS_BACK = 30
 """How many years back a month without a year may be."""
@@ -37,35 +48,36 @@ WEEK = timedelta(weeks=1)
 FIRST_BARE_YEAR = 1950
 """A smaller number by itself is not read as a year, because messages are not that old."""
 
-_THE = rf"\s+(?:{ARTICLE}\s+)?"
+_THE = rf"\s+(?:{ANY_ARTICLE}\s+)?"
 _BOUNDS = [
-    (re.compile(rf"\b{words(bound)}{_THE}$", re.IGNORECASE), bound) for bound in ("before", "until", "since", "after")
+    (re.compile(rf"\b{any_words(bound)}{_THE}$", re.IGNORECASE), bound)
+    for bound in ("before", "until", "since", "after")
 ]
 # "How long until 1 May" asks for an amount of time up to that day, not for what was before it.
 _HOW_LONG = re.compile(
-    rf"\b(?:{'|'.join(one.asks_how_much for one in LANGUAGES)})(?:\s+{UNIT})?(?:\s+is\s+it)?\s+$", re.IGNORECASE
+    rf"\b(?:{'|'.join(one.asks_how_much for one in LANGUAGES)})(?:\s+{ANY_UNIT})?(?:\s+is\s+it)?\s+$", re.IGNORECASE
 )
 # "Two weeks before 1 May" and "the Sunday before 1 May" are times near that day.
-_DISTANCE = re.compile(rf"\b(?:{UNIT}|{WEEKDAY})\s+$", re.IGNORECASE)
+_DISTANCE = re.compile(rf"\b(?:{ANY_UNIT}|{ANY_WEEKDAY})\s+$", re.IGNORECASE)
 _PARTS = [
-    (re.compile(rf"\b{words(part)}[\s-]*$", re.IGNORECASE), number)
+    (re.compile(rf"\b{any_words(part)}[\s-]*$", re.IGNORECASE), number)
     for number, part in enumerate(("early", "middle", "late"))
 ]
-_RANGE = re.compile(rf"\b{words('range_start')}{_THE}$", re.IGNORECASE)
+_RANGE = re.compile(rf"\b{any_words('range_start')}{_THE}$", re.IGNORECASE)
 _TO = re.compile(
-    rf"\s*[-–—]\s*|\s+(?:(?P<conjunction>{CONJUNCTION})|{words('range_end')}){_THE}", re.IGNORECASE
+    rf"\s*[-–—]\s*|\s+(?:(?P<conjunction>{ANY_CONJUNCTION})|{any_words('range_end')}){_THE}", re.IGNORECASE
 )  # fmt: skip
-_AND = re.compile(rf",?\s+(?:{CONJUNCTION}\s+)?", re.IGNORECASE)
-_WEEK = re.compile(rf"\b{words('week_of')}{_THE}$", re.IGNORECASE)
+_AND = re.compile(rf",?\s+(?:{ANY_CONJUNCTION}\s+)?", re.IGNORECASE)
+_WEEK = re.compile(rf"\b{any_words('week_of')}{_THE}$", re.IGNORECASE)
 # The German "am" directly before a day is no "a.m.".
 _CLOCK = rf"""
-    (?:(?P<at>{words("at")})\s+)?(?P<hour>\d{{1,2}})(?:(?P<colon>:)(?P<minute>\d\d))?
-    (?:\s*(?P<clock>{words("o_clock")})\b)?(?:\s*(?:(?P<am>{words("am")})(?!\s+$)|(?P<pm>{words("pm")})))?"""
-_ON = "|".join([*(word for one in LANGUAGES for word in one.temporal.on), words("of")])
-_CLOCK_BEFORE = re.compile(rf"\b{_CLOCK},?\s+(?:(?:{_ON})\s+)?(?:{ARTICLE}\s+)?$", re.IGNORECASE | re.VERBOSE)
+    (?:(?P<at>{any_words("at")})\s+)?(?P<hour>\d{{1,2}})(?:(?P<colon>:)(?P<minute>\d\d))?
+    (?:\s*(?P<clock>{any_words("o_clock")})\b)?(?:\s*(?:(?P<am>{any_words("am")})(?!\s+$)|(?P<pm>{any_words("pm")})))?"""
+_ON = any_of([ANY_ON, any_words("of")])
+_CLOCK_BEFORE = re.compile(rf"\b{_CLOCK},?\s+(?:{_ON}\s+)?(?:{ANY_ARTICLE}\s+)?$", re.IGNORECASE | re.VERBOSE)
 _FROM_CLOCK = re.compile(
-    rf"""\b\d{{1,2}}(?::\d\d)?(?:\s*(?:{words("o_clock")}|{words("am")}|{words("pm")}))?
-    (?:\s*[-–—]\s*|\s+(?:{CONJUNCTION}|{words("range_end")})\s+)$""",
+    rf"""\b\d{{1,2}}(?::\d\d)?(?:\s*(?:{any_words("o_clock")}|{any_words("am")}|{any_words("pm")}))?
+    (?:\s*[-–—]\s*|\s+(?:{ANY_CONJUNCTION}|{any_words("range_end")})\s+)$""",
     re.IGNORECASE | re.VERBOSE,
 )
 _CLOCK_AFTER = re.compile(
@@ -73,6 +85,7 @@ _CLOCK_AFTER = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+_LEADING_THE = re.compile(rf"(?:{ANY_ARTICLE}\s+)?", re.IGNORECASE)
 
 _MONTH_AND_DAY = re.compile(r"(?P<month>\d{1,2})-(?P<day>\d{1,2})")
 LEAP_YEAR = 2024
@@ -116,12 +129,13 @@ def find_periods(text: str, today: datetime) -> list[PeriodMention]:
 def read_period(text: str, today: datetime) -> Period | None:
     """The period that a text is the name of; None if it is none. Of several, the last one that has begun."""
     text = unicodedata.normalize("NFC", text).strip()
+    begin = _LEADING_THE.match(text).end()  # type: ignore[union-attr]
     mentions = find_periods(text, today)
-    if len(mentions) == 1 and mentions[0].at == (0, len(text)):
+    if len(mentions) == 1 and mentions[0].at in ((0, len(text)), (begin, len(text))):
         found = mentions[0]
     else:
-        expression = match(text, 0, len(text))
-        if expression is None or (expression.start, expression.end) != (0, len(text)):
+        expression = match_whole(text)
+        if expression is None:
             return None
         found = _read(expression, text, today)
     if found.form in ("bound", "hour"):
@@ -155,8 +169,8 @@ def read_day(text: str, today: datetime) -> datetime | None:
         month, day = int(short["month"]), int(short["day"])
     else:
         expression = next((one for one in find(text, 1) if (one.start, one.end) == (0, len(text))), None)
-        expression = expression or match(text, 0, len(text))
-        if expression is None or (expression.start, expression.end) != (0, len(text)) or expression.first_day:
+        expression = expression or match_whole(text)
+        if expression is None or expression.first_day:
             return None
         if expression.days is not None:
             return today + expression.days * DAY

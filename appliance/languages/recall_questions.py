@@ -1,5 +1,5 @@
 """Questions to the memory itself: "what did I ask about Python", "who wrote about KDE", "what do you know about me",
-"everything Diego wrote", in English, German, Spanish and French.
+"everything Diego wrote", in English, German, Spanish and French; in Portuguese those that name somebody.
 
 Their words of asking are no content: a message is not what was asked for because it says "ask" or "know" too. ``read``
 understands the questions of pronouns; ``readings`` those that name somebody, with each length that a name may have,
@@ -17,6 +17,7 @@ from functools import cache, lru_cache
 from typing import Literal
 
 from appliance.languages import LANGUAGES, periods
+from appliance.languages.time_words import TIME_PARTICLES
 
 MAX_NAME_WORDS = 5
 
@@ -42,6 +43,7 @@ _DIJO = (
 _MONTRE = r"(?:(?:montre|trouve|cherche)(?:[- ]moi)? )?"
 _DIT = r"(?:dit|[ée]crit|envoy[ée]|racont[ée]|mentionn[ée]|post[ée]|demand[ée])"
 _A_DIT = rf"(?:a|avait|m['’]a(?:vait)?|nous a(?:vait)?) {_DIT}"
+_DISSE = r"(?:(?:me |nos )?(?:disse|escreveu|contou|mandou|enviou|mencionou|perguntou)(?:-me|-nos)?)"
 
 _REQUIRED = r"(?P<topic> .+)"
 _EVER = r"(?: (?:ever|just|also|already|once|last|first))*"
@@ -95,6 +97,10 @@ _NAME_FORMS: tuple[tuple[str, str], ...] = (
     ),
     (rf"{_MONTRE}(?:tout )?ce qu(?:e |['’])", rf" {_A_DIT}{_TOPIC}"),
     (rf"{_MONTRE}(?:tous )?(?:les )?(?:messages?|e-?mails?|mails?|courriels?|textos?) d(?:e |['’])", _TOPIC),
+    # Portuguese
+    (rf"o que (?:é que )?{_DISSE} (?:[ao] )?", _TOPIC),
+    (r"(?:tudo )?o que (?:é que )?(?:[ao] )?", rf" {_DISSE}{_TOPIC}"),
+    (r"(?:todas )?(?:as )?(?:mensagens|mensagem|e-?mails?) d(?:e|a|o) ", _TOPIC),
 )
 """What stands before a name, and behind it."""
 
@@ -438,17 +444,20 @@ def _topic_and_time(text: str, at: tuple[int, int]) -> tuple[str, str]:
     follows = topic != _ADVERB.sub("", words) or (
         _TOPIC_FOLLOWS.search(before) is not None and _TALKED_ABOUT.fullmatch(before) is None
     )
-    return ("", topic) if not follows and _is_time(topic) else (topic, "")
+    return ("", topic) if not follows and _is_time(topic, text) else (topic, "")
 
 
-def _is_time(words: str) -> bool:
-    """Whether words name a time and nothing beside it."""
+def _is_time(words: str, question: str) -> bool:
+    """Whether words of a question name a time and nothing beside it. "Hier" is one in a French question alone."""
     rest = words = unicodedata.normalize("NFC", words)
     for start, end in (one.at for one in periods.find_periods(words, _SOME_DAY)):
         rest = rest[:start] + " " * (end - start) + rest[end:]
     for date in periods.impossible_dates(words):
         rest = rest.replace(date, " ")
-    return rest != words and set(_WORD.findall(rest.casefold())) <= _NOTHING
+    if rest == words or not set(_WORD.findall(rest.casefold())) <= _NOTHING | TIME_PARTICLES:
+        return False
+    question = unicodedata.normalize("NFC", question)
+    return bool(periods.find_periods(question, _SOME_DAY) or periods.impossible_dates(question))
 
 
 def _question(text: str, at: tuple[int, int], kind: _Kind) -> RecallQuestion | None:

@@ -1,8 +1,9 @@
 """Temporal expressions in text: "in March 2024", "last week", "next Friday", "3 days ago".
 
-One parser reads the words of all languages. It returns what an expression names, and its callers decide which range
-of time that is: "on Friday" means the last Friday in a question and the next one in a plan. The parser does not guess:
-words that it does not know are no expression."""
+One parser reads the words of all languages of ``LANGUAGES`` together, and those of each of ``TIME_LANGUAGES`` by
+themselves. It returns what an expression names, and its callers decide which range of time that is: "on Friday" means
+the last Friday in a question and the next one in a plan. The parser does not guess: words that it does not know are no
+expression."""
 
 from __future__ import annotations
 
@@ -17,154 +18,190 @@ from typing import Any, Literal
 
 from appliance.languages import LANGUAGES
 from appliance.languages.calendar_dates import CALENDARS
-from appliance.languages.language import TimeUnit, full_names
+from appliance.languages.language import TimeUnit
+from appliance.languages.time_words import TIME_LANGUAGES, TimeLanguage
+from appliance.languages.vocabulary import Vocabulary, any_of
 
 # "last" is the one before the present, "before last" the one before that, "this" the present or coming one, "next" the
 # one of next week, and "past" a count of units up to now.
 Anchor = Literal["last", "before last", "this", "next", "past"]
 
 
-def words(field: str) -> str:
-    """Return one pattern of a field of the temporal words of all languages."""
-    return _any(text for language in LANGUAGES if (text := getattr(language.temporal, field)))
+def _alternatives(field: str) -> str:
+    return "|".join(text for one in LANGUAGES if (text := getattr(one, field)))
 
 
-def _any(texts: Iterable[str]) -> str:
-    return "(?:" + "|".join(texts).replace(" ", r"\s+") + ")"
-
-
-def _numbered(field: str) -> dict[str, int]:
-    """The number of each name in a field, from 0 on."""
-    return {
-        name: number
-        for language in LANGUAGES
-        for number, names in enumerate(getattr(language.temporal, field))
-        for name in names.split("|")
-    }
-
-
-MONTHS: Mapping[str, int] = {name: number + 1 for name, number in _numbered("months").items()}
-WEEKDAYS: Mapping[str, int] = _numbered("weekdays")  # Monday is 0
-# By the month in which they begin in the north.
-SEASONS: Mapping[str, int] = {name: 3 * number + 3 for name, number in _numbered("seasons").items()}
-_TEMPORAL = [language.temporal for language in LANGUAGES]
-QUARTERS: Mapping[str, int] = _numbered("quarters")
-_HOLIDAYS = {
-    name: day
-    for language in LANGUAGES
-    for day, names in language.temporal.holidays.items()
-    for name in names.split("|")
-}
-# Christmas is a season of gifts and songs too: its days are meant only with a year.
-_HOLIDAYS_OF_A_YEAR = {name: (12, 26, 24) for language in LANGUAGES for name in language.temporal.christmas.split("|")}
-# How many days after today.
-DAYS = {name: days for temporal in _TEMPORAL for days, names in temporal.days.items() for name in names.split("|")}
-_UNITS = {name: unit for temporal in _TEMPORAL for unit, names in temporal.units.items() for name in names.split("|")}
-_NUMBERS = {name: number + 1 for name, number in _numbered("numbers").items()}
-NUMBER_WORDS = tuple(_NUMBERS)
-_VAGUE = {name: number for temporal in _TEMPORAL for name, number in temporal.vague_numbers.items()}
-
-MONTH, WEEKDAY, SEASON, UNIT = _any(MONTHS), _any(WEEKDAYS), _any(SEASONS), _any(_UNITS)
-YEAR = r"(?:19\d\d|20\d\d)"
-_COUNT = rf"(?:\d{{1,3}}|{_any(_NUMBERS)}|{_any(_VAGUE)})"
-_ORDINAL, _OF, _LAST, _THIS = words("ordinal"), words("of"), words("last"), words("this")
-_NEAR = rf"(?:(?P<next>{words('next')})|(?P<this>{_THIS}|{words('coming')})|(?P<last>{_LAST}))"
-_FULL_WEEKDAYS = [name for temporal in _TEMPORAL for name in full_names(temporal.weekdays)]
-_ON = "|".join(
-    # After "on", "am" or "el", short names count in their own language only: "I am sat" is not a Saturday.
-    rf"(?<=\b{word}\s)(?={_any([*_FULL_WEEKDAYS, *temporal.weekdays])}\b)"
-    for temporal in _TEMPORAL
-    for word in temporal.on
+# Facts are read in the languages that the program knows, and searches in ``TIME_LANGUAGES`` too.
+_KNOWN = Vocabulary(
+    tuple(one.temporal for one in LANGUAGES),
+    articles=_alternatives("articles"),
+    conjunctions=_alternatives("conjunctions"),
 )
-ARTICLE = _any(language.articles for language in LANGUAGES)
-CONJUNCTION = _any(language.conjunctions for language in LANGUAGES)
+_VOCABULARIES = (_KNOWN, *(one.vocabulary for one in TIME_LANGUAGES))
+
+words = _KNOWN.words
+MONTHS, WEEKDAYS, SEASONS, QUARTERS, DAYS = _KNOWN.months, _KNOWN.weekdays, _KNOWN.seasons, _KNOWN.quarters, _KNOWN.days
+NUMBER_WORDS = tuple(_KNOWN.numbers)
+MONTH, WEEKDAY, UNIT = any_of(MONTHS), any_of(WEEKDAYS), any_of(_KNOWN.units)
+YEAR = r"(?:19\d\d|20\d\d)"
+
+# Of every language whose times are known; those above are of the languages of facts.
+ANY_ARTICLE = any_of(one.articles for one in _VOCABULARIES)
+ANY_CONJUNCTION = any_of(one.conjunctions for one in _VOCABULARIES)
+ANY_UNIT = any_of(one.names(one.units) for one in _VOCABULARIES)
+ANY_WEEKDAY = any_of(one.names(one.weekdays) for one in _VOCABULARIES)
+ANY_ON = any_of(word for one in _VOCABULARIES for words_of in one.temporal for word in words_of.on)
+
+TIME_NAMES = frozenset(
+    word
+    for one in _VOCABULARIES
+    for name in (*one.months, *one.weekdays, *one.seasons, *one.days, *one.units)
+    for word in name.split()
+)
+"""The words that name months, weekdays, seasons, days and units, in small letters."""
+
+
+def any_words(field: str) -> str:
+    """Return one pattern of a field of the temporal words of every language whose times are known."""
+    return any_of(one.words(field) for one in _VOCABULARIES)
+
+
 _DASH = r"\s*[-–—]\s*"
-_TO = rf"(?:{_DASH}|\s+(?!{CONJUNCTION}\b){words('range_end')}\s+)(?:{ARTICLE}\s+)?"
-_BETWEEN = rf"{words('range_start')}\s+(?:{ARTICLE}\s+)?"
-# The first day of a range whose last day names the month: "5-7 June", "del 5 al 7 de junio". A conjunction makes a
-# range only after a word such as "between", which is then a part of the expression.
-_FIRST_DAY = rf"""
-    (?:(?:
-      {_BETWEEN}(?P<first_day1>\d{{1,2}})(?:{_ORDINAL}|\.)?(?:\s?(?P<first_number1>\d{{1,2}})\.)?\s+{CONJUNCTION}\s+
-        (?:{ARTICLE}\s+)?
-    | (?<![:./-])(?P<first_day2>\d{{1,2}})(?:{_ORDINAL}|\.)?(?:(?<=\.)\s?(?P<first_number2>\d{{1,2}})\.)?{_TO}
-    )(?:{WEEKDAY},?\s+(?:{ARTICLE}\s+)?)?)?"""
-_TO_LAST_DAY = rf"(?:(?P<first_day4>\d{{1,2}}){_ORDINAL}?{_TO}(?=\d{{1,2}}(?!\d|\.?\s*(?:{_OF}\s+)?{MONTH}\b)))?"
 # Two digits are a year only at the end of a clause: in "8 May 10 people" they are none.
 _SHORT_YEAR = r"|,?\s+'?(?P<short_year>\d\d)(?=\s*(?:[?.!,;)]|$))"
 
 
-def _named(first_day: str = "", to_last_day: str = "", short_year: str = "") -> str:
-    """Return the pattern of an expression that needs no context, with what only searches read in it."""
+def _to(of: Vocabulary) -> str:
+    return rf"(?:{_DASH}|\s+(?!{any_of([of.conjunctions])}\b){of.words('range_end')}\s+)(?:{_article(of)})?"
+
+
+def _article(of: Vocabulary) -> str:
+    return rf"{any_of([of.articles])}{of.gap}"
+
+
+def _between(of: Vocabulary) -> str:
+    return rf"{of.words('range_start')}{of.gap}(?:{_article(of)})?"
+
+
+def _first_day(of: Vocabulary) -> str:
+    """The first day of a range whose last day names the month: "5-7 June", "del 5 al 7 de junio". A conjunction makes a
+    range only after a word such as "between", which is then a part of the expression."""
+    ordinal = of.words("ordinal")
     return rf"""
-      (?:{WEEKDAY},?\s+(?:{ARTICLE}\s+)?)?(?:
+    (?:(?:
+      {_between(of)}(?P<first_day1>\d{{1,2}})(?:{ordinal}|\.)?(?:\s?(?P<first_number1>\d{{1,2}})\.)?\s+
+        {any_of([of.conjunctions])}\s+(?:{_article(of)})?
+    | (?<![:./-])(?P<first_day2>\d{{1,2}})(?:{ordinal}|\.)?(?:(?<=\.)\s?(?P<first_number2>\d{{1,2}})\.)?{_to(of)}
+    )(?:{of.names(of.weekdays)},?\s+(?:{_article(of)})?)?)?"""
+
+
+def _day_behind_month(of: Vocabulary, to_last_day: str) -> str:
+    if not of.month_first:
+        return ""
+    return rf"""
+      | (?P<month4>{of.names(of.months)})\.?\s+(?:the\s+)?{to_last_day}(?P<day4>\d{{1,2}}){of.words("ordinal")}?\b
+          (?!:\d)(?:,?\s+(?P<year4>{YEAR}))?"""
+
+
+def _last_day(of: Vocabulary) -> str:
+    month = rf"(?:{of.words('of')}\s+)?{of.names(of.months)}"
+    return rf"(?:(?P<first_day4>\d{{1,2}}){of.words('ordinal')}?{_to(of)}(?=\d{{1,2}}(?!\d|\.?\s*{month}\b)))?"
+
+
+def _near(of: Vocabulary) -> str:
+    this = any_of((of.words("this"), of.words("coming")))
+    return rf"(?:(?P<next>{of.words('next')})|(?P<this>{this})|(?P<last>{of.words('last')}))"
+
+
+def _on(of: Vocabulary) -> str:
+    # After "on", "am" or "el", short names count in their own language only: "I am sat" is not a Saturday.
+    return "|".join(
+        rf"(?<=\b{word}\s)(?={of.names([*of.full_weekdays, *one.weekdays])}\b)"
+        for one in of.temporal
+        for word in one.on
+    )
+
+
+def _named(of: Vocabulary, first_day: str = "", to_last_day: str = "", short_year: str = "") -> str:
+    """Return the pattern of an expression that needs no context, with what only searches read in it."""
+    month, season, unit, weekday = (of.names(names) for names in (of.months, of.seasons, of.units, of.weekdays))
+    number = of.names(of.numbers)
+    count = rf"(?:\d{{1,3}}|{number}|{of.names(of.vague_numbers)})"
+    joined, last, gap = rf"(?:{of.words('of')}{of.gap})?", of.words("last"), of.gap
+    return rf"""
+      (?:{weekday},?\s+(?:{_article(of)})?)?(?:
         (?P<iso>\d{{4}}-\d{{2}}(?:-\d{{2}})?)(?:T\d{{2}}:?\d{{2}})?
       | (?P<a>\d{{1,2}})/(?P<b>\d{{1,2}})/(?P<year0>{YEAR})
       | {first_day}(?:
           (?P<day1>\d{{1,2}})\.\s?(?P<number1>\d{{1,2}})\.\s?(?P<year1>{YEAR})
-        | (?P<day2>\d{{1,2}})(?:{_ORDINAL}|\.)?\s+(?:{_OF}\s+)?(?P<month2>{MONTH})
-            (?:(?:\.?,?\s+(?:{_OF}\s+)?|,)(?P<year2>{YEAR}){short_year})?
-        )
-      | (?P<month4>{MONTH})\.?\s+(?:the\s+)?{to_last_day}(?P<day4>\d{{1,2}}){_ORDINAL}?\b(?!:\d)
-          (?:,?\s+(?P<year4>{YEAR}))?
+        | (?P<day2>\d{{1,2}})(?:{of.words("ordinal")}|\.)?\s+{joined}(?P<month2>{month})
+            (?:(?:\.?,?\s+{joined}|,)(?P<year2>{YEAR}){short_year})?
+        ){_day_behind_month(of, to_last_day)}
       )
-    | (?:(?P<season5>{SEASON})|(?P<month5>{MONTH}))\.?(?:,?\s+(?:{_OF}\s+)?|,)(?P<year5>{YEAR})
-    | (?P<last6>{_LAST})\s+(?:(?P<month6>{MONTH})|(?P<season6>{SEASON}))
-    | {_LAST}\s+(?P<past>{_COUNT})\s+(?P<unit7>{UNIT})
-    | (?P<back8>{_COUNT})\s+(?P<unit8>{UNIT})\s+{words("ago_after")}
-    | {words("ago_before")}\s+(?P<back9>{_COUNT})\s+(?P<unit9>{UNIT})
-    | {words("ahead")}\s+(?P<ahead>\d{{1,3}}|{_any(_NUMBERS)})\s+(?P<unit10>{UNIT})
-    | (?:(?P<last11>{_LAST})|(?P<this11>{_THIS}))\s+(?P<unit11>{UNIT})
-    | (?:(?P<unit12>{UNIT})|(?P<month12>{MONTH})|(?P<season12>{SEASON}))\s+(?P<last12>{words("last_after")})
-    | (?P<before_last16>{words("before_last")})\s+(?P<unit16>{UNIT})
-    | (?P<unit17>{UNIT})\s+(?P<before_last17>{words("before_last_after")})
-    | (?P<days>{_any(DAYS)})
+    | (?:(?P<season5>{season})|(?P<month5>{month}))\.?(?:,?\s+{joined}|,)(?P<year5>{YEAR})
+    | (?P<last6>{last}){gap}(?:(?P<month6>{month})|(?P<season6>{season}))
+    | {last}\s+(?P<past>{count})\s+(?P<unit7>{unit})
+    | (?P<past7>{count})\s+{of.words("last_between")}\s+(?P<unit18>{unit})
+    | (?P<back8>{count})\s+(?P<unit8>{unit})\s+{of.words("ago_after")}
+    | {of.words("ago_before")}\s+(?P<back9>{count})\s+(?P<unit9>{unit})
+    | {of.words("ahead")}\s+(?P<ahead>\d{{1,3}}|{number})\s+(?P<unit10>{unit})
+    | (?:(?P<last11>{last})|(?P<this11>{of.words("this")})){gap}(?P<unit11>{unit})
+    | (?:(?P<unit12>{unit})|(?P<month12>{month})|(?P<season12>{season}))\s+(?P<last12>{of.words("last_after")})
+    | (?P<before_last16>{of.words("before_last")})\s+(?P<unit16>{unit})
+    | (?P<unit17>{unit})\s+(?P<before_last17>{of.words("before_last_after")})
+    | (?P<days>{of.names(of.days)})
     | (?P<year>{YEAR})
 """
 
 
-def _compiled_once(compile_pattern: Callable[[], re.Pattern[str]]) -> Callable[[], re.Pattern[str]]:
-    """A function that compiles its pattern at the first call: of several threads one does, and the others wait."""
-    compiled: list[re.Pattern[str]] = []
+def _compiled_once(compile_pattern: Callable[[Vocabulary], re.Pattern[str]]) -> Callable[[Vocabulary], re.Pattern[str]]:
+    """A function that compiles the pattern of a vocabulary at the first call: of several threads one does, and the
+    others wait."""
+    compiled: dict[Vocabulary, re.Pattern[str]] = {}
     lock = Lock()
 
     @wraps(compile_pattern)
-    def pattern() -> re.Pattern[str]:
-        if not compiled:
+    def pattern(of: Vocabulary) -> re.Pattern[str]:
+        if of not in compiled:
             with lock:
-                if not compiled:
-                    compiled.append(compile_pattern())
-        return compiled[0]
+                if of not in compiled:
+                    compiled[of] = compile_pattern(of)
+        return compiled[of]
 
     return pattern
 
 
 @_compiled_once
-def _anywhere() -> re.Pattern[str]:
+def _anywhere(of: Vocabulary) -> re.Pattern[str]:
     """The pattern of expressions that count wherever they stand. Compiling it takes some twenty milliseconds, which a
     program that searches nothing does without."""
+    ordinal, joined = of.words("ordinal"), rf"(?:{of.words('of')}\s+)?"
+    month, weekday, next_after = of.names(of.months), of.names(of.weekdays), of.words("next_after")
     return re.compile(
         rf"""\b(?:
-          {_named(_FIRST_DAY, _TO_LAST_DAY, _SHORT_YEAR)}
-        | {_BETWEEN}(?P<month3>{MONTH})\s+(?P<first_day3>\d{{1,2}}){_ORDINAL}?\s+{CONJUNCTION}\s+
-            (?P<day3>\d{{1,2}}){_ORDINAL}?(?:,?\s+(?P<year3>{YEAR}))?(?!\s+(?:{_OF}\s+)?{MONTH}\b)
-        | (?P<quarter>{_any(QUARTERS).replace(".", "[.]")})(?:,?\s+(?:{_OF}\s+)?|/)(?P<year13>{YEAR})
-        | (?P<holiday>{_any(_HOLIDAYS)})(?:,?\s+(?:{_OF}\s+)?(?P<year14>{YEAR}))?
-        | (?P<holiday_of_year>{_any(_HOLIDAYS_OF_A_YEAR)}),?\s+(?:{_OF}\s+)?(?P<year15>{YEAR})
-        | (?:{_NEAR}\s+|{_ON})(?P<weekday>{WEEKDAY})(?:\s+(?P<next_after>{words("next_after")}))?
-        )\b""",
+          (?:{of.elided})?(?:{_named(of, _first_day(of), _last_day(of), _SHORT_YEAR)})
+        | {_between(of)}(?P<month3>{month})\s+(?P<first_day3>\d{{1,2}}){ordinal}?\s+{any_of([of.conjunctions])}\s+
+            (?P<day3>\d{{1,2}}){ordinal}?(?:,?\s+(?P<year3>{YEAR}))?(?!\s+{joined}{month}\b)
+        | (?P<quarter>{of.names(of.quarters).replace(".", "[.]")})(?:,?\s+{joined}|/)(?P<year13>{YEAR})
+        | (?P<holiday>{of.names(of.holidays)})(?:,?\s+{joined}(?P<year14>{YEAR}))?
+        | (?P<holiday_of_year>{of.names(of.holidays_of_a_year)}),?\s+{joined}(?P<year15>{YEAR})
+        | (?P<weekday18>{weekday})\s+(?P<last18>{of.words("last_after")})
+        | (?:{_near(of)}{of.gap}|{_on(of)})(?P<weekday>{weekday})(?:\s+(?P<next_after>{next_after}))?
+        | (?P<weekday19>{any_of(filter(None, [of.weekdays_alone]))})(?:\s+(?P<next_after19>{next_after}))?
+        )\b(?!-là\b)""",  # "cette année-là" is another one
         re.IGNORECASE | re.VERBOSE,
     )
 
 
 @_compiled_once
-def _expected() -> re.Pattern[str]:
+def _expected(of: Vocabulary) -> re.Pattern[str]:
     """The pattern of ``match``. It is compiled when first needed: that takes some ten milliseconds, and no search
     needs it."""
+    weekday = of.names(of.weekdays)
     return re.compile(
         rf"""\b(?:
-          (?:{WEEKDAY},?\s+(?:{ARTICLE}\s+)?)?(?P<day13>\d{{1,2}})\.\s?(?P<number13>\d{{1,2}})\.(?!\d|\s{YEAR})
-        | (?:{_named()}|(?:{_NEAR}\s*)?(?P<weekday>{WEEKDAY})(?:\s+(?P<next_after>{words("next_after")}))?)\b
+          (?:{weekday},?\s+(?:{_article(of)})?)?(?P<day13>\d{{1,2}})\.\s?(?P<number13>\d{{1,2}})\.(?!\d|\s{YEAR})
+        | (?:{_named(of)}|(?:{_near(of)}\s*)?(?P<weekday>{weekday})(?:\s+(?P<next_after>{of.words("next_after")}))?)\b
         )""",
         re.IGNORECASE | re.VERBOSE,
     )
@@ -172,7 +209,7 @@ def _expected() -> re.Pattern[str]:
 
 _DATES_BY_SIGN = [calendar for calendar in CALENDARS if calendar.month]
 _YEAR_SIGN, _MONTH_SIGN, _DAY_SIGN = (
-    _any(dict.fromkeys(getattr(calendar, field) for calendar in _DATES_BY_SIGN)) for field in ("year", "month", "day")
+    any_of(dict.fromkeys(getattr(calendar, field) for calendar in _DATES_BY_SIGN)) for field in ("year", "month", "day")
 )
 _FOREIGN_MONTHS = {
     name: number + 1
@@ -190,32 +227,58 @@ _SPACED = [
     for name in names.split("|")
 ]
 _UNSPACED = [name for name in (*_FOREIGN_DAYS, *_FOREIGN_SPANS) if name not in _SPACED]
-_FOREIGN_LEADS = _any(one.leads for one in CALENDARS if one.leads)
+_FOREIGN_LEADS = any_of(one.leads for one in CALENDARS if one.leads)
 # Digits of any script are numbers here: "٣ مارس ٢٠٢٣".
 _CALENDAR_DATE = re.compile(
     rf"""
       (?<!\d)(?:(?P<year>\d{{4}})\s?{_YEAR_SIGN}(?:\s?(?P<month>\d{{1,2}})\s?{_MONTH_SIGN}(?:\s?(?P<day>\d{{1,2}})\s?{_DAY_SIGN})?)?
       | (?P<month2>\d{{1,2}})\s?{_MONTH_SIGN}\s?(?P<day2>\d{{1,2}})\s?{_DAY_SIGN}
       | (?P<month3>\d{{1,2}})\s?{_MONTH_SIGN}(?=[にのはを中份에의]))
-    | (?<!\w)(?:(?P<day4>\d{{1,2}})\s+(?:من\s+)?(?P<name4>{_any(_FOREIGN_MONTHS)})
+    | (?<!\w)(?:(?P<day4>\d{{1,2}})\s+(?:من\s+)?(?P<name4>{any_of(_FOREIGN_MONTHS)})
           (?:،?\s+(?:{_FOREIGN_LEADS}\s+)?(?P<year4>\d{{4}}))?
-      | (?P<name5>{_any(_FOREIGN_MONTHS)})،?\s+(?:{_FOREIGN_LEADS}\s+)?(?P<year5>\d{{4}})
-      | (?P<word>{_any(sorted(_SPACED, key=len, reverse=True))}))(?!\w)
-    | (?P<word2>{_any(sorted(_UNSPACED, key=len, reverse=True))})
+      | (?P<name5>{any_of(_FOREIGN_MONTHS)})،?\s+(?:{_FOREIGN_LEADS}\s+)?(?P<year5>\d{{4}})
+      | (?P<word>{any_of(sorted(_SPACED, key=len, reverse=True))}))(?!\w)
+    | (?P<word2>{any_of(sorted(_UNSPACED, key=len, reverse=True))})
     """,
     re.VERBOSE,
 )
+
+_PARTS = ("early", "middle", "late")
+# A bare year is a word of its own: "Figuier!2022", "covid-2022" and "/2022/03/" name something else.
+_BEFORE_YEAR = re.compile(
+    rf"(?:^|[\s(\[{{<\"'“”‘’„«»‹›¿¡–—…（「『【]|\d[-/,]|\b\d\d\.|\b{any_of(map(any_words, _PARTS))}-?(?<=-))$",
+    re.IGNORECASE,
+)
+_AFTER_YEAR = re.compile(r"[?.!,;:)\]}>\"'“”‘’«»‹›…？。、！，）」』】]*(?:$|\s)|[–—]|['’]\w|[-/,]\d|\.\d\d\b")
+_LONGEST_PART = 25
+"""How many characters of text before a year are read for "mid-" and the like."""
+
+_WORD = re.compile(r"\w+")
+_NAMES_OF = {
+    one: frozenset(
+        max(_WORD.findall(name), key=len)
+        for names in (v.months, v.weekdays, v.seasons, v.units, v.days, v.quarters, v.holidays, v.holidays_of_a_year)
+        for name in names
+    )
+    for one in TIME_LANGUAGES
+    for v in (one.vocabulary,)
+}
+"""Some word of these stands in every text that names a time in the language."""
 
 _LEADS = ("in_month", "this", "last", "before", "until", "since", "after", "early", "middle", "late")
 
 
 @_compiled_once
-def _bare() -> re.Pattern[str]:
+def _bare(of: Vocabulary) -> re.Pattern[str]:
     """The pattern of a month without a day or a year. It counts only after one of these words, or before "to" and a
     month: "may" and "march" are verbs too."""
+    month, season = of.names(of.months), of.names(of.seasons)
+    if of is not _KNOWN:  # these languages write months in small letters
+        month = rf"(?-i:{month})"
+    the = r"the\s+|del\s+" if of is _KNOWN else _article(of)
     return re.compile(
-        rf"\b(?:(?:{'|'.join(map(words, _LEADS))})\s+(?:the\s+|del\s+)?|(?={MONTH}{_TO}{MONTH}\b))"
-        rf"(?P<bare>(?P<month>{MONTH})|(?P<season>{SEASON}))\b",
+        rf"\b(?:{any_of(map(of.words, _LEADS))}{of.gap}(?:{the})?|(?={month}{_to(of)}{month}\b))"
+        rf"(?P<bare>(?P<month>{month})|(?P<season>{season}))\b",
         re.IGNORECASE,
     )
 
@@ -247,25 +310,58 @@ class TemporalExpression:
 
 def prepare() -> None:
     """Compile the patterns of ``find`` before its first text comes."""
-    _anywhere()
-    _bare()
+    for vocabulary in _VOCABULARIES:
+        _anywhere(vocabulary)
+        _bare(vocabulary)
 
 
 def find(text: str, most: int) -> list[TemporalExpression]:
     """Return the first ``most`` expressions of a text, in the order in which they end. No two overlap."""
     by_sign = () if text.isascii() else _CALENDAR_DATE.finditer(text)
     dates = [_calendar_date(match) for match in islice(by_sign, most)]
-    found = dates + [
-        expression
-        for match in islice(_anywhere().finditer(text), most)
-        if not _overlaps(expression := _expression(match), dates)
+    found = [*dates, *(one for one in _find_in(_KNOWN, text, most) if not _overlaps(one, dates))]
+    lowered = set(_WORD.findall(text.casefold()))
+    for language, names in _NAMES_OF.items():
+        if not names.isdisjoint(lowered):
+            found = _longest(found, _find_of(language, text, most))
+    return sorted(found, key=lambda expression: expression.end)[:most]
+
+
+def _find_of(language: TimeLanguage, text: str, most: int) -> list[TemporalExpression]:
+    """The expressions of a text in one language, without its doubtful words where nothing shows the language."""
+    found = _find_in(language.vocabulary, text, most)
+    if language.signs is None or language.signs.search(text) or text.strip().casefold() in language.doubtful:
+        return found
+    return [one for one in found if text[one.start : one.end].casefold() not in language.doubtful]
+
+
+def _find_in(of: Vocabulary, text: str, most: int) -> list[TemporalExpression]:
+    found = [
+        _expression(of, match)
+        for match in islice(_anywhere(of).finditer(text), most)
+        if match["year"] is None or _is_word(text, *match.span("year"))
     ]
     bare = (
-        _expression(match, match.start("bare"))
-        for match in _bare().finditer(text)
+        _expression(of, match, match.start("bare"))
+        for match in _bare(of).finditer(text)
         if not any(known.start < match.end() and match.start("bare") < known.end for known in found)
     )
-    return sorted([*found, *islice(bare, most)], key=lambda expression: expression.end)[:most]
+    return [*found, *islice(bare, most)]
+
+
+def _longest(found: list[TemporalExpression], others: list[TemporalExpression]) -> list[TemporalExpression]:
+    """Of two readings of a text the expressions that overlap no longer one; of two alike that of the first."""
+    kept: list[TemporalExpression] = []
+    for one in sorted([*found, *others], key=lambda one: one.start - one.end):
+        if not _overlaps(one, kept):
+            kept.append(one)
+    return kept
+
+
+def _is_word(text: str, start: int, end: int) -> bool:
+    """Whether a bare year is a word of its own."""
+    before = _BEFORE_YEAR.search(text, max(0, start - _LONGEST_PART), start)
+    return before is not None and _AFTER_YEAR.match(text, end) is not None
 
 
 def _overlaps(expression: TemporalExpression, others: Iterable[TemporalExpression]) -> bool:
@@ -288,11 +384,20 @@ def match(text: str, at: int, end: int) -> TemporalExpression | None:
     """Return the expression that begins at ``at``, where one is expected; None if there is none.
 
     Some expressions count only where one is expected: "3.5." and "Friday"."""
-    found = _expected().match(text, at, end)
-    return _expression(found) if found else None
+    found = _expected(_KNOWN).match(text, at, end)
+    return _expression(_KNOWN, found) if found else None
 
 
-def _expression(found: re.Match[str], start: int | None = None) -> TemporalExpression:
+def match_whole(text: str) -> TemporalExpression | None:
+    """Return the expression that a text is, in any language whose times are known; None if it is none."""
+    for vocabulary in _VOCABULARIES:
+        found = _expected(vocabulary).match(text)
+        if found is not None and found.end() == len(text):
+            return _expression(vocabulary, found)
+    return None
+
+
+def _expression(of: Vocabulary, found: re.Match[str], start: int | None = None) -> TemporalExpression:
     groups = {name.rstrip(digits): _plain(text) for name, text in found.groupdict().items() if text}
     values: dict[str, Any] = {}
     match groups:
@@ -303,17 +408,17 @@ def _expression(found: re.Match[str], start: int | None = None) -> TemporalExpre
             month, day = (first, second) if first <= 12 else (second, first)
             values = {"month": month, "day": day, "either": max(first, second) <= 12 and first != second}
         case {"holiday": text}:
-            values = dict(zip(("month", "day"), _HOLIDAYS[text], strict=True))
+            values = dict(zip(("month", "day"), of.holidays[text], strict=True))
         case {"holiday_of_year": text}:
-            values = dict(zip(("month", "day", "first_day"), _HOLIDAYS_OF_A_YEAR[text], strict=True))
+            values = dict(zip(("month", "day", "first_day"), of.holidays_of_a_year[text], strict=True))
         case {"past": count}:
-            values = {"count": -_count(count), "anchor": "past"}
+            values = {"count": -_count(of, count), "anchor": "past"}
         case {"back": count}:
-            values = {"count": -_count(count)}
+            values = {"count": -_count(of, count)}
         case {"ahead": count}:
-            values = {"count": _count(count)}
+            values = {"count": _count(of, count)}
         case {"days": text}:
-            values = {"days": DAYS[text]}
+            values = {"days": of.days[text]}
         case {"next": _} | {"next_after": _}:
             values = {"anchor": "next"}
         case {"before_last": _}:
@@ -322,29 +427,35 @@ def _expression(found: re.Match[str], start: int | None = None) -> TemporalExpre
             values = {"anchor": "this" if "this" in groups else "last"}
     for name, (field, read) in _FIELDS.items():
         if name in groups:
-            values[field] = read(groups[name])
+            values[field] = read(of, groups[name])
     return TemporalExpression(found.start() if start is None else start, found.end(), **values)
 
 
+def _number(of: Vocabulary, text: str) -> int:
+    return int(text)
+
+
 # The field that a group of the patterns is, and how it is read, by its name without the number of the alternative.
-_FIELDS: Mapping[str, tuple[str, Callable[[str], object]]] = {
-    "year": ("year", int), "short_year": ("year", lambda text: 2000 + int(text)), "day": ("day", int),
-    "month": ("month", MONTHS.__getitem__), "number": ("month", int), "season": ("season", SEASONS.__getitem__),
-    "quarter": ("season", lambda text: 3 * QUARTERS[text] + 1), "weekday": ("weekday", WEEKDAYS.__getitem__),
-    "unit": ("unit", _UNITS.__getitem__), "first_day": ("first_day", int), "first_number": ("first_month", int),
+_FIELDS: Mapping[str, tuple[str, Callable[[Vocabulary, str], object]]] = {
+    "year": ("year", _number), "short_year": ("year", lambda of, text: 2000 + int(text)), "day": ("day", _number),
+    "month": ("month", lambda of, text: of.months[text]), "number": ("month", _number),
+    "season": ("season", lambda of, text: of.seasons[text]),
+    "quarter": ("season", lambda of, text: 3 * of.quarters[text] + 1),
+    "weekday": ("weekday", lambda of, text: of.weekdays[text]), "unit": ("unit", lambda of, text: of.units[text]),
+    "first_day": ("first_day", _number), "first_number": ("first_month", _number),
 }  # fmt: skip
 
 
 def number(word: str) -> int:
     """Return the number that one of ``NUMBER_WORDS`` means."""
-    return _NUMBERS[word]
+    return _KNOWN.numbers[word]
 
 
-def _count(text: str) -> int:
-    return _NUMBERS.get(text) or _VAGUE.get(text) or int(text)
+def _count(of: Vocabulary, text: str) -> int:
+    return of.numbers.get(text) or of.vague_numbers.get(text) or int(text)
 
 
 def _plain(text: str) -> str:
     """The text with single spaces and folded as patterns ignore case, so that "İ" and "ı" become "i"."""
-    plain = text.casefold().replace("ı", "i").replace("i\N{COMBINING DOT ABOVE}", "i")
+    plain = text.casefold().replace("ı", "i").replace("i\N{COMBINING DOT ABOVE}", "i").replace("’", "'")
     return " ".join(plain.split())

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from appliance.errors import ModelUnavailable, StoreCorrupt
 from appliance.languages import LANGUAGES
+from appliance.languages.temporal import TIME_NAMES
 from appliance.retrieval import archive_search, time_ranges
 from appliance.retrieval.resources import SearchQuery, SearchResources
 from appliance.store import lexical, vocabulary
@@ -29,8 +30,8 @@ MAX_CORRECTIONS = 3
 """A query in a language that the memory does not have is not corrected word by word."""
 
 _WORD = re.compile(r"\w+")
-_COMMON_WORDS = frozenset[str]().union(*(one.function_words | one.talk_words for one in LANGUAGES))
-"""Words that every memory in their language has: "nicht" is no slip for "night"."""
+_COMMON_WORDS = TIME_NAMES.union(*(one.function_words | one.talk_words for one in LANGUAGES))
+"""Words that every memory in their language has ("nicht" is no slip for "night"), and the names of times."""
 
 
 def correct_spelling(resources: SearchResources, search_query: SearchQuery, notes: list[str]) -> SearchQuery:

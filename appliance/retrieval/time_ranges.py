@@ -13,6 +13,7 @@ import numpy as np
 
 from appliance.languages import LANGUAGES
 from appliance.languages.periods import find_periods, impossible_dates
+from appliance.languages.time_words import TIME_PARTICLES
 from appliance.retrieval.candidates import Column
 from appliance.timestamps import to_microseconds
 
@@ -106,10 +107,11 @@ def period_match(ranges: Sequence[TimeRange], times: Column) -> Column:
 
 def words_beside(times: Iterable[str], question: str) -> set[str]:
     """The words of a question that name something beside its times, in small letters."""
-    rest = unicodedata.normalize("NFC", question)
+    rest = question = unicodedata.normalize("NFC", question)
     for words in times:
         rest = rest.replace(words, " ")
-    return set(_WORD.findall(rest.casefold())) - _OF_NO_CONTENT
+    beside = set(_WORD.findall(rest.casefold())) - _OF_NO_CONTENT
+    return beside if rest == question else beside - TIME_PARTICLES
 
 
 def within(ranges: Sequence[TimeRange], times: Column) -> Column:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 SecretSpan = tuple[str, int, int]
 """The kind of a secret, and its place in the text, in characters."""
 
-STATES = r"(?:is|are|was|ist|lautet|war|es|era|est)"
+STATES = r"(?:is|are|was|ist|lautet|war|es|era|(?:c['’])?est|é|è)"
 """Verbs between the name of a secret and the secret."""
 
 OF_WHAT = (
-    r"(?:[ \t]+(?:for|to|of|on|für|fürs|vom|von|der|des|beim|bei|im|zum|zur|para|de|del|du|pour)"
-    r"(?:[ \t]+[\w.@'-]{1,30}){1,4}?)?"
+    r"(?:[ \t]+(?:(?:for|to|of|on|für|fürs|vom|von|der|des|beim|bei|im|zum|zur|para|de|del|du|pour|do|da|di|della|per)"
+    r"[ \t]+|dell['’])[\w.@'-]{1,30}(?:[ \t]+[\w.@'-]{1,30}){0,3}?)?"
 )
 """What a secret opens, between its name and the verb."""
 

@@ -89,3 +89,38 @@ def test_a_message_that_has_the_impossible_date_is_found(memory: Appliance, tmp_
 def test_a_day_without_its_year_is_looked_up_within_the_filters(days: Appliance) -> None:
     assert ids(days.search("on 28 May", until="2025-12-31"))[0] == "2025-05-28"
     assert "No messages from 28 May." in days.search("on 28 May", until="2024-12-31").notes
+
+
+FRENCH = {
+    "2024-03-15": ("Camille", "Le loyer passe à neuf cents euros dès le premier avril"),
+    "2024-06-20": ("Camille", "La chaudière est réparée, le plombier est parti"),
+    "2024-07-02": ("Diego", "O contrato da casa foi assinado hoje"),
+    "2025-06-10": ("Camille", "Nous avons repeint la cuisine en vert"),
+    "2025-06-11": ("Diego", "Em junho o jardim fica cheio de abelhas"),
+}
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Qu'est-ce que Camille a dit en mars 2024", ["2024-03-15"]),
+        ("qu'a dit Camille en juin 2025", ["2025-06-10"]),
+        ("o que disse a Camille em junho de 2024", ["2024-06-20"]),
+        ("o que o Diego escreveu em julho de 2024", ["2024-07-02"]),
+    ],
+)
+def test_what_somebody_said_at_a_time_in_french_and_portuguese(
+    memory: Appliance, tmp_path: Path, question: str, expected: list[str]
+) -> None:
+    records = [
+        {"session_id": day, "message_id": day, "author": author, "content": text, "timestamp": f"{day}T10:00:00Z"}
+        for day, (author, text) in FRENCH.items()
+    ]
+    store(memory, tmp_path, records)
+    hits = memory.search(question)
+    assert ids(hits) == expected
+    assert not any("the messages of all were searched" in note or "searched for" in note for note in hits.notes)
+    found = memory.search("o contrato em julho de 2024")
+    assert found[0].external_id == "2024-07-02" and not any("junho" in note for note in found.notes)
+    assert not any("junho" in note for note in memory.search("contrato julho").notes)
+    assert ids(memory.search("contrato", since="juin 2024", until="juillet 2024")) == ["2024-07-02", "2024-06-20"]

@@ -31,7 +31,34 @@ ASKED = [
     ("tout ce que Diego a écrit", "Diego", ""),
     ("qu'a dit Luc du voyage", "Luc", "du voyage"),
     ("tous les messages de Luc", "Luc", ""),
+    ("o que disse a Camille sobre a caldeira?", "Camille", "a caldeira"),
+    ("o que é que o Luís escreveu", "Luís", ""),
+    ("tudo o que a Ana me disse", "Ana", ""),
+    ("as mensagens da Ana Silva", "Ana Silva", ""),
 ]
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "time"),
+    [
+        ("Qu'est-ce que Camille a dit en mars 2024", "Camille", "en mars 2024"),
+        ("qu'a dit Camille en juin 2025 ?", "Camille", "en juin 2025"),
+        ("qu'a dit Camille l'été dernier", "Camille", "l'été dernier"),
+        ("qu'a dit Camille au mois de mars", "Camille", "au mois de mars"),
+        ("tout ce que Camille a écrit la semaine dernière", "Camille", "la semaine dernière"),
+        ("o que disse a Camille em março de 2024", "Camille", "em março de 2024"),
+        ("o que a Ana escreveu na semana passada", "Ana", "na semana passada"),
+    ],
+)
+def test_a_question_asks_for_somebodys_words_of_a_time(question: str, name: str, time: str) -> None:
+    assert (name, "", time) in [(one.name, one.topic, one.time) for one in readings(question)]
+
+
+def test_questions_for_own_words_of_a_time() -> None:
+    for question, time in (("qu'ai-je dit hier", "hier"), ("qu'ai-je écrit en mars 2024", "en mars 2024")):
+        assert read(question) == RecallQuestion("", time, by_person=True)
+    for question in ("was habe ich hier gesagt", "was hat Ana hier geschrieben"):
+        assert not [one for one in (read(question), *readings(question)) if one is not None and one.time]
 
 
 @pytest.mark.parametrize(("question", "name", "topic"), ASKED)

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from appliance.errors import UsageError
-from appliance.languages import temporal
+from appliance.languages import ENGLISH, temporal
 from appliance.languages.periods import MAX_EXPRESSIONS, impossible_dates, read_period
+from appliance.languages.vocabulary import Vocabulary
 from appliance.retrieval.time_ranges import (
     EARLIER_WEIGHT,
     TimeRange,
@@ -95,6 +96,60 @@ def days(question: str, now: datetime = SUNDAY) -> list[tuple[str, str]]:
 )
 def test_a_time_is_understood(question: str, first: str, after: str) -> None:
     assert days(question) == [(first, after)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Figuier!2022",
+        "figuier_2022",
+        "Figuier-2022",
+        "covid.2022",
+        "2022!Figuier",
+        "2022-Figuier",
+        "2022@example.org",
+        "see example.org/2022/03/page",
+        "user:2022",
+        "#2022 and $2022",
+        "2022%",
+        "version 3.2022.1",
+    ],
+)
+def test_a_year_within_another_word_is_no_year(text: str) -> None:
+    assert days(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2022",
+        "2022?",
+        "in 2022, please!",
+        "(2022)",
+        "the best (of 2022).",
+        "“2022”",
+        "'2022'",
+        "2022's best",
+        "the plan for 2022: what was in it",
+        "in 2022... and then",
+        "2022 – a year",
+        "2022—a year",
+        "bill 03/2022",
+        "Rechnung 03.2022",
+        "¿2022?",
+        "「2022」",
+    ],
+)
+def test_a_year_that_stands_alone_is_one(text: str) -> None:
+    assert days(text) == [("2022-01-01", "2023-01-01")]
+
+
+def test_a_year_may_have_another_number_beside_it() -> None:
+    for text in ("2021–2022", "2021-2022", "2021 - 2022"):
+        assert days(text) == [("2021-01-01", "2023-01-01")]
+    assert days("2022-03") == [("2022-03-01", "2022-04-01")]
+    assert days("2021/2022") == days("2021, 2022") == [("2021-01-01", "2022-01-01"), ("2022-01-01", "2023-01-01")]
+    assert days("mid-2022") == [("2022-05-02", "2022-09-01")]
 
 
 @pytest.mark.parametrize(
@@ -463,6 +518,9 @@ def test_nothing_is_named_beyond_the_calendar() -> None:
         "2020 " * 4_000,
         "from 2020 to 2021 " * 1_100,
         ("before" + " " * 500 + "in may ") * 40,
+        "em março de " * 2_000,
+        "entre 5 et " * 2_000 + "mars",
+        ("avant" + " " * 500 + "en mars ") * 40,
         " ".join(f"2024-{n % 12 + 1:02}-{n % 28 + 1:02}" for n in range(1_800)),
     ],
 )
@@ -477,7 +535,7 @@ def test_a_pasted_page_of_times_is_understood_at_once(page: str) -> None:
 def test_of_several_threads_one_compiles_a_pattern() -> None:
     both = threading.Barrier(2, timeout=0.2)
 
-    def compiled() -> re.Pattern[str]:
+    def compiled(of: Vocabulary) -> re.Pattern[str]:
         compilations.append(1)
         with suppress(threading.BrokenBarrierError):  # it alone compiles
             both.wait()
@@ -485,6 +543,7 @@ def test_of_several_threads_one_compiles_a_pattern() -> None:
 
     compilations: list[int] = []
     pattern = temporal._compiled_once(compiled)
+    vocabulary = Vocabulary((ENGLISH.temporal,), articles="the", conjunctions="and")
     with ThreadPoolExecutor(2) as pool:
-        found = [asked.result() for asked in [pool.submit(pattern) for _ in range(2)]]
+        found = [asked.result() for asked in [pool.submit(pattern, vocabulary) for _ in range(2)]]
     assert found[0] is found[1] and compilations == [1]
