@@ -154,11 +154,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     only_source = selection.is_only("source")
     contacts = profiles.contacts_of_source(db, scope, selection.source, within) if only_source else []
     if selection.source and not rows and not contacts and not _has_any(db, scope, selection.source, within):
-        raise NotFound(
-            f"No message came from {selection.source!r}.",
-            hint="Name a format, as 'appliance sessions' shows it, or the path of a file, a zip or a folder that was"
-            " read: 'appliance sources' lists the files.",
-        )
+        raise _nothing_from(db, scope, selection.source, within)
     read = {
         *filter(None, (row.path for row in rows)),
         *messages.source_paths(db, {file for _, file in contacts}).values(),
@@ -271,6 +267,26 @@ def _has_any(db: sqlite3.Connection, scope: Scope, format: str, files: Iterable[
         "SELECT 1 FROM message m JOIN session s ON s.id = m.session_id WHERE s.user_id = ? AND s.namespace = ?"
         f" AND {_FROM_SOURCE_SQL} LIMIT 1",
         (scope.user_id, scope.namespace, format, json_keys(files)),
+    )
+
+
+def _nothing_from(db: sqlite3.Connection, scope: Scope, source: str, files: Iterable[int]) -> NotFound:
+    """Why there is no message of a format or from these files."""
+    is_known = has_row(
+        db,
+        "SELECT 1 FROM source_session l JOIN session s ON s.id = l.session_id WHERE s.user_id = ? AND s.namespace = ?"
+        f" AND l.source_id IN {JSON_KEYS_SQL} LIMIT 1",
+        (scope.user_id, scope.namespace, json_keys(files)),
+    )
+    if is_known:
+        return NotFound(
+            f"No message counts as one of {source!r}: those in it were known from another file, or forgotten.",
+            hint="Name that file, which 'appliance sources' lists, or the conversations by their ids.",
+        )
+    return NotFound(
+        f"No message came from {source!r}.",
+        hint="Name a format, as 'appliance sessions' shows it, or the path of a file, a zip or a folder that was"
+        " read: 'appliance sources' lists the files.",
     )
 
 

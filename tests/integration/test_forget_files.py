@@ -100,6 +100,19 @@ def test_a_folder_stands_for_all_files_and_zips_in_it(
     assert len(memory.erasure.preview(source="whatsapp").messages) == 6, "the format, and not a folder of its name"
 
 
+def test_a_file_whose_messages_were_known_is_said_to_be_one(memory: Appliance, exports: Path) -> None:
+    copy = exports.parent / "WhatsApp Chat with Carla.zip"
+    with zipfile.ZipFile(copy, "w") as archive:
+        archive.writestr("_chat.txt", chat("Carla", "a third garden"))
+    assert memory.ingest(copy).total("duplicates") == 1
+    with pytest.raises(NotFound, match="were known from another file"):
+        memory.erasure.preview(source=str(copy))
+    with pytest.raises(NotFound, match="No message came from"):
+        memory.erasure.preview(source=str(copy), user_id="somebody else")
+    preview = memory.erasure.preview(query="a third garden")
+    assert set(preview.files) == {str(copy), str(exports / "paper" / "WhatsApp Chat with Carla.txt")}
+
+
 def test_the_address_books_in_a_folder_are_forgotten_with_it_and_named(memory: Appliance, tmp_path: Path) -> None:
     folder = tmp_path / "cards"
     folder.mkdir()
