@@ -312,7 +312,7 @@ class Erasure(_Resource):
         namespace: str = "",
     ) -> ErasurePreview:
         """Show what ``forget`` would erase of a user's memory; see ``requests.PreviewErasureRequest``."""
-        if source is not None and (os.sep in source or os.path.isfile(source)):
+        if source is not None and _is_path(source):
             source = str(Path(os.path.expanduser(source)).absolute())  # sources are named so
         return self._transport.send(
             r.PreviewErasureRequest(
@@ -337,6 +337,15 @@ class Erasure(_Resource):
             r.ForgetRequest(preview),
             lambda step: on_wait(step.waits_for) if step.stage == "waiting" else embedded(step),
         )
+
+
+def _is_path(source: str) -> bool:
+    """Whether what names a source is a path, and not a format."""
+    if os.sep in source or not os.path.exists(source):
+        return os.sep in source
+    from appliance.formats import formats
+
+    return source not in formats()
 
 
 class Secrets(_Resource):

@@ -39,7 +39,9 @@ def forget(
         list[str] | None,
         argument("[ID]…", "Messages (m345), sessions (s12), facts (f7), blocks (core:person), or external ids."),
     ] = None,
-    source: Annotated[str | None, option("--source", "FORMAT|PATH", "Messages from this format or file.")] = None,
+    source: Annotated[
+        str | None, option("--source", "FORMAT|PATH", "Messages from this format, file, zip or folder.")
+    ] = None,
     query: Annotated[
         str | None,
         option(
@@ -105,6 +107,7 @@ def forget(
         ids = erasure_answers.message_echoes(preview.echoes)
         texts = {message.id: message.text for message in memory.masked().overview.messages(ids)} if ids else {}
         echoes = erasure_answers.echo_shapes(_masked(preview), texts)
+        _say_source_files(preview)
         _say_authors(preview)
         if dry_run or preview.is_empty:
             _print_preview(memory, preview, echoes, json, dry_run)
@@ -336,6 +339,16 @@ def _say_authors(preview: ErasurePreview) -> None:
         output.say(f"note: Written under these names, with the number of messages: {_describe_authors(preview)}.")
 
 
+def _say_source_files(preview: ErasurePreview) -> None:
+    """Say what the path of a zip or a folder covers."""
+    files = preview.source_files
+    if len(files) == 1:
+        output.say(f"note: The source covers 1 file: {files[0]}.")
+    elif files:
+        output.say(f"note: The source covers {len(files):,} files:")
+        _say_first(files)
+
+
 def _describe_authors(preview: ErasurePreview) -> str:
     names = (f"{output.one_line(name) or '(no name)'} ({count:,})" for name, count in preview.authors.items())
     return ", ".join(names)
@@ -360,10 +373,14 @@ def _say_files(preview: ErasurePreview) -> None:
         output.say(f"note: The file {files[0]} was not changed, and may still contain it.")
     elif files:
         output.say(f"note: These {len(files):,} files were not changed, and may still contain it:")
-        for path in files[:MAX_LISTED_FILES]:
-            output.say(f"  {path}")
-        if len(files) > MAX_LISTED_FILES:
-            output.say(f"  and {len(files) - MAX_LISTED_FILES:,} more; --json lists all")
+        _say_first(files)
+
+
+def _say_first(files: Sequence[str]) -> None:
+    for path in files[:MAX_LISTED_FILES]:
+        output.say(f"  {path}")
+    if len(files) > MAX_LISTED_FILES:
+        output.say(f"  and {len(files) - MAX_LISTED_FILES:,} more; --json lists all")
 
 
 def _say_unfinished(receipts: Sequence[Receipt]) -> None:

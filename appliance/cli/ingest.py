@@ -112,7 +112,7 @@ def ingest(
     elif not is_nothing_there:
         import_report.say_notes(report.files)
         import_report.print_report(report, dry_run)
-        if stored and report.total("conversations") > stored["sessions"]:
+        if stored and report.repeated_conversations and report.total("conversations") > stored["sessions"]:
             output.say(
                 "A conversation that is in several files counts once for each:"
                 f" the memory has {stored['sessions']:,} in all."
@@ -213,7 +213,7 @@ def _together(reports: Sequence[IngestReport]) -> IngestReport:
         tuple(file for report in reports for file in report.files), sum(report.chunks for report in reports),
         sum(report.embedded for report in reports), reports[-1].pending if reports else 0,
         sum(report.seconds for report in reports), reports[-1].pending_reason if reports else "",
-        reports[-1].stopped if reports else "",
+        reports[-1].stopped if reports else "", sum(report.repeated_conversations for report in reports),
     )  # fmt: skip
 
 

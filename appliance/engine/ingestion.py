@@ -188,6 +188,7 @@ class Ingestion:
             seconds=time.perf_counter() - began,
             pending_reason=embedding_api.pending_reason(self._index_service),
             stopped=stopped,
+            repeated_conversations=0 if request.dry_run else _repeated_sessions(tallies),
         )
 
     def _note_outcomes(self, tallies: Sequence[FileTally], scope: Scope, *, keeps_owners: bool) -> None:
@@ -249,6 +250,11 @@ class Ingestion:
         finish_path(self._database, file, scope)
         self._wake_scheduler()
         return [tally.report() for tally in tallies]
+
+
+def _repeated_sessions(tallies: Sequence[FileTally]) -> int:
+    """How many sessions were counted again for a further file."""
+    return sum(len(tally.sessions) for tally in tallies) - len(set().union(*(tally.sessions for tally in tallies)))
 
 
 def _read(

@@ -239,5 +239,4 @@ def read_head(document: Document) -> DocumentHead:
         except sqlite.DAMAGED as error:
             raise InputError(f"the database is damaged: {error}", where=document.name, hint=UNFINISHED) from error
     truncated = len(data) > HEAD_BYTES
-    encoding, length = texts.encoding_of_start(data[: texts.MARK_BYTES])
-    return DocumentHead(document.name, data[length:HEAD_BYTES].decode(encoding, "replace"), truncated)
+    return DocumentHead(document.name, texts.text_of_start(data[:HEAD_BYTES]), truncated)

@@ -12,8 +12,10 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain
 from typing import BinaryIO, Literal, cast
 
 from appliance.formats.base import Document
@@ -136,22 +138,34 @@ def utf8(document: Document) -> Iterator[tuple[BinaryIO, Utf8Stream]]:
 
 def encoding_of(document: Document) -> Encoding:
     """The encoding of a document's bytes after ``Utf8Stream``: "utf-8" or "cp1252". Reads the whole document."""
+    with utf8(document) as (stream, _):
+        return _encoding_of_chunks(iter(partial(stream.read, CHUNK_BYTES), b""))
+
+
+def _encoding_of_chunks(chunks: Iterable[bytes]) -> Encoding:
     valid = broken = 0
     decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-    with utf8(document) as (stream, _):
-        ended = False
-        while not ended:
-            chunk = stream.read(CHUNK_BYTES)
-            ended = not chunk
-            # The file may be cut off within a character; a single byte may as well be one of cp1252.
-            cut_off = ended and len(decoder.getstate()[0]) > 1
-            valid += cut_off
-            text = decoder.decode(chunk, final=ended and not cut_off)
-            if not text.isascii():
-                count = len(_ESCAPED_BYTE.findall(text))
-                broken += count
-                valid += len(_NON_ASCII.findall(text)) - count
+    for chunk in chain(chunks, (b"",)):
+        ended = not chunk
+        # The file may be cut off within a character; a single byte may as well be one of cp1252.
+        cut_off = ended and len(decoder.getstate()[0]) > 1
+        valid += cut_off
+        text = decoder.decode(chunk, final=ended and not cut_off)
+        if not text.isascii():
+            count = len(_ESCAPED_BYTE.findall(text))
+            broken += count
+            valid += len(_NON_ASCII.findall(text)) - count
     return "cp1252" if broken > valid else "utf-8"
+
+
+def text_of_start(data: bytes) -> str:
+    """The first bytes of a file as text, as far as they can be decoded: as a parser decodes the file, if they tell."""
+    encoding, length = encoding_of_start(data[:MARK_BYTES])
+    data = data[length:]
+    # What has zeros is no text of single bytes.
+    if encoding == "utf-8" and b"\0" not in data and _encoding_of_chunks([data]) == "cp1252":
+        return decoded(data, "cp1252")[0]
+    return data.decode(encoding, "replace")
 
 
 def decoded(data: bytes, encoding: Encoding) -> tuple[str, bool]:

@@ -308,7 +308,7 @@ def _is_sentence(author: str) -> bool:
     # The colon splits a group's name between quotation marks.
     if sum(map(author.count, '"“”„«»「」')) % 2:
         return True
-    return words.EVENT_NOT_NAME.fullmatch(author) is not None
+    return words.is_event_before_colon(author)
 
 
 def _bare_name(rest: str, names: Counter[str], end: int) -> tuple[str | None, str]:

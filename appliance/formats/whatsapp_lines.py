@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from appliance.formats.base import Document
 from appliance.formats.meta_words import month_number
-from appliance.formats.whatsapp_words import AM, CLOCK_WORDS, NIGHT, PM
+from appliance.formats.whatsapp_words import AM, CLOCK_WORDS, NIGHT, PM, written_forms
 from appliance.types import InputProblem
 
 Order = Literal["dmy", "mdy", "ymd"]
@@ -25,10 +25,8 @@ ORDERS: tuple[Order, ...] = ("dmy", "mdy", "ymd")
 
 MARKS = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff\u061c"
 _M = f"[{MARKS}]*"
-_HALF_DAY = "|".join(
-    re.escape(word).replace(r"\ ", r"\s?") for word in sorted({*AM, *PM, *NIGHT}, key=len, reverse=True)
-)
-_CLOCK = "|".join(re.escape(word) for word in sorted(CLOCK_WORDS, key=len, reverse=True))
+_HALF_DAY = "|".join(re.escape(word).replace(r"\ ", r"\s?") for word in written_forms((*AM, *PM, *NIGHT)))
+_CLOCK = "|".join(map(re.escape, written_forms(CLOCK_WORDS)))
 
 # "R4" is the fourth year of the Japanese era Reiwa.
 _ERA = "(?:R|令和)?"
@@ -47,7 +45,7 @@ _END = rf"(?(bracket)\]|(?:\s(?P<dash>[-\u2013\u2014])|(?P<end>:)))(?:{_M}\s|{_M
 # Phones of 2013 wrote the month as a word, and no year if it was the current one: "19:23, 28 Aug 2013 - ",
 # "Mar 5, 8:11 PM - ".
 _WORD_DATES = (
-    r"(?P<day>\d{1,2})\.? (?P<month>[^\W\d_]{3,12})\.?(?:,? (?P<year>20\d\d))?",
+    r"(?P<day>\d{1,2})\.? (?P<month>(?:[^\W\d_][\u0300-\u036f]?){3,12})\.?(?:,? (?P<year>20\d\d))?",
     r"(?P<month>[A-Z][a-z]{2,8})\.? (?P<day>\d{1,2})(?:, (?P<year>20\d\d))?",
 )
 
@@ -212,7 +210,7 @@ def _parse_word_header(line: str) -> MessageHeader | None:
     """A header whose month is a word; its numbers are year, month and day."""
     for number, pattern in enumerate(_WORD_HEADERS):
         found = pattern.match(line)
-        month = month_number(found["month"]) if found else None
+        month = month_number(unicodedata.normalize("NFC", found["month"])) if found else None
         if found is None or month is None:
             continue
         half, second, bracket = found["before"] or found["after"], found["second"], found["bracket"] is not None

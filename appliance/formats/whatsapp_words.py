@@ -7,10 +7,20 @@ missing here is not lost: it becomes a message of the person, or of the system i
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterable
+
+from appliance.types.placeholders import fold
 
 
 def _words(lines: str) -> tuple[str, ...]:
-    return tuple(word for line in lines.strip().casefold().splitlines() for word in line.split("|"))
+    return tuple(fold(word) for line in lines.strip().splitlines() for word in line.split("|"))
+
+
+def written_forms(words: Iterable[str]) -> list[str]:
+    """Words with composed letters and with their accents apart, as files have them; longer ones first."""
+    forms = {unicodedata.normalize(form, word) for word in words for form in ("NFC", "NFD")}
+    return sorted(forms, key=lambda word: (-len(word), word))
 
 
 AM = _words("""
@@ -35,6 +45,10 @@ def _alternatives(phrases: str) -> str:
     return "|".join(phrases.strip().splitlines())
 
 
+def _written(alternatives: str) -> str:
+    return "|".join(written_forms([alternatives]))
+
+
 def _pattern(phrases: str) -> re.Pattern[str]:
     return re.compile(_alternatives(phrases), re.IGNORECASE)
 
@@ -43,7 +57,7 @@ def _phrases_by_prefix(lines: str) -> dict[str, tuple[str, ...]]:
     """Phrases by their first characters, so that a message is compared only with those that it may begin with."""
     found: dict[str, tuple[str, ...]] = {}
     for phrase in _words(lines):
-        key = phrase[:_PREFIX_CHARACTERS].casefold()
+        key = phrase[:_PREFIX_CHARACTERS]
         found[key] = (*found.get(key, ()), phrase)
     return found
 
@@ -122,10 +136,10 @@ NOTICE = _pattern(r"""
 
 def is_notice(text: str) -> bool:
     """Whether only the app begins a message like this; on iOS such a message may carry a person's name."""
-    key = text[:_PREFIX_CHARACTERS].casefold()
+    lowered = fold(text)
+    key = lowered[:_PREFIX_CHARACTERS]
     if key not in _BEGINNINGS and key not in _CALLS:
         return False
-    lowered = text.casefold()
     if lowered.startswith(_BEGINNINGS.get(key, ())):
         return True
     for phrase in _CALLS.get(key, ()):
@@ -138,7 +152,13 @@ def is_notice(text: str) -> bool:
 
 def is_event(text: str, *, marked: bool) -> bool:
     """Whether this is a sentence of the app that contains a name; short ones count only if ``marked`` by the app."""
-    return NOTICE.fullmatch(text) is not None or (marked and EVENT.fullmatch(text) is not None)
+    composed = unicodedata.normalize("NFC", text)
+    return NOTICE.fullmatch(composed) is not None or (marked and EVENT.fullmatch(composed) is not None)
+
+
+def is_event_before_colon(text: str) -> bool:
+    """Whether the text before the first colon of a line is part of a sentence of the app, and no name."""
+    return _EVENT_NOT_NAME.fullmatch(unicodedata.normalize("NFC", text)) is not None
 
 
 # Shorter sentences, which a person could write too: they count only after the app's own mark.
@@ -174,8 +194,7 @@ EVENT = _pattern(r"""
 .*(?:जोड़ा|निकाला|बनाया|छोड़|बदला|बदल दिया).*|.*(?:เพิ่ม|ลบ|สร้างกลุ่ม|ออกจากกลุ่ม|ออกแล้ว|เปลี่ยน).*
 """)
 
-# The text before the first colon of a line that has no name: part of a sentence.
-EVENT_NOT_NAME = _pattern(r"""
+_EVENT_NOT_NAME = _pattern(r"""
 .*\bcreated (?:the |this )?group\b.*|.*\bchanged (?:the|this) (?:subject|group)\b.*|.*\bchanged the group.*
 .*\b(?:added|removed) .* (?:to|from) the (?:group|community)\b.*|messages and calls are end-to-end.*
 .*\bhat die gruppe\b.*|.*\bhat den (?:betreff|gruppen\w*)\b.*|.*\bcreó el grupo\b.*|.*\bcambió el asunto\b.*
@@ -196,7 +215,7 @@ az üzenet szerkesztve|acest mesaj a fost editat|το μήνυμα επεξερ�
 (?:detta|det här) meddelande(?:t)? (?:har )?redigera(?:des|ts)|denne besked (?:er|blev) (?:blevet )?redigeret
 denne meldingen ble redigert|tätä viestiä (?:on )?muokattu|viestiä muokattiin
 """)
-EDITED = re.compile(rf"[ \n]?\u200e?<(?:{_EDITED})[.。]?>$", re.IGNORECASE)
+EDITED = re.compile(rf"[ \n]?\u200e?<(?:{_written(_EDITED)})[.。]?>$", re.IGNORECASE)
 
 _ATTACHED = _alternatives("""
 attached|angehängt|anhang|adjunto|archivo adjunto|pièce jointe|fichier joint|anexado|anexo|allegato|bijgevoegd|bijlage
@@ -204,7 +223,7 @@ attached|angehängt|anhang|adjunto|archivo adjunto|pièce jointe|fichier joint|a
 מצורף|अटैच किया गया|แนบ|添付ファイル|첨부됨|附件|terlampir|dilampir|đính kèm|bifogat|bifogad|vedlagt|vedhæftet|liite
 liitteenä|priloženo|adjunt
 """)
-ATTACHED = re.compile(rf"<(?:{_ATTACHED})\s*[:：]\s*(?P<name>[^<>]+)>", re.IGNORECASE)
+ATTACHED = re.compile(rf"<(?:{_written(_ATTACHED)})\s*[:：]\s*(?P<name>[^<>]+)>", re.IGNORECASE)
 _FILE_ATTACHED = _alternatives("""
 file attached|datei angehängt|archivo adjunto|archivo adjuntado|fichier joint|arquivo anexado|ficheiro anexado
 file allegato|bestand bijgevoegd|файл добавлен|файл додано|dosya ekli|plik w załączniku|załączony plik
@@ -214,7 +233,7 @@ file terlampir|fail dilampirkan|tệp đính kèm|bifogad fil|vedlagt fil|fil ve
 tiedosto liitteenä|datoteka u privitku|arxiu adjunt|прикачен файл
 """)
 FILE_ATTACHED = re.compile(
-    rf"^[\u200e\u200f]?(?P<name>[^\n/\\<>|\"]{{1,200}}?\.\w{{1,8}})\s\((?:{_FILE_ATTACHED})\)",
+    rf"^[\u200e\u200f]?(?P<name>[^\n/\\<>|\"]{{1,200}}?\.\w{{1,8}})\s\((?:{_written(_FILE_ATTACHED)})\)",
     re.IGNORECASE | re.MULTILINE,
 )
 

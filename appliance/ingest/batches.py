@@ -33,11 +33,13 @@ CHARACTERS_A_MESSAGE = BATCH_CHARACTERS // BATCH_MESSAGES
 @dataclass(slots=True)
 class FileTally:
     """The growing counts of one file; ``report`` gives the final ones. ``unsplit`` are the written messages that the
-    indexer still has to split, and that ``chunks`` does not count."""
+    indexer still has to split, and that ``chunks`` does not count; ``sessions`` are the stored sessions of which the
+    file has messages."""
 
     path: str
     format: str | None = None
     conversations: int = 0
+    sessions: set[int] = field(default_factory=set)
     messages: int = 0
     new: int = 0
     updated: int = 0

@@ -259,6 +259,7 @@ def _store_session(
     """Store the messages of one session in a batch, and what the document says of the session itself."""
     session, is_new = session_matching.upsert_session(tx, key, batch, incoming, context, tally.format or "", source)
     imports.link_source(tx, source, session)
+    tally.sessions.add(session)
     user_texts = [message.text for message in incoming if message.conversational and message.role == "user"]
     progress = batch.progress_by_session[key]
     if progress.record.has_global_ids:

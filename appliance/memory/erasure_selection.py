@@ -6,9 +6,7 @@ names of files and facts. The preview says how many messages each of these place
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
@@ -20,9 +18,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from appliance.errors import NotFound, UsageError
-from appliance.memory import block_erasure, traces
+from appliance.memory import block_erasure, erasure_files
 from appliance.memory.echoes import Echoes, find_echoes
-from appliance.paths import is_there
 from appliance.store import (
     archive,
     authors,
@@ -37,7 +34,7 @@ from appliance.store import (
 )
 from appliance.store.author_selection import AuthorSelection, is_exact, missing_whole_name, resolve_authors
 from appliance.store.facts import fact_key
-from appliance.store.sql import JSON_KEYS_SQL, json_keys
+from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys
 from appliance.types import LOCAL, ROLES, BlockEditor, BlockErasure, ErasurePreview, Filters, Scope
 from appliance.types.erasure import BLOCK_PREFIX
 
@@ -51,7 +48,7 @@ class Selection:
 
     Attributes:
         references: Ids of messages, sessions, facts and blocks of core memory ("core:person").
-        source: A format's name or a file's path.
+        source: A format's name, or the path of a file, or of a zip or a folder for all files in it.
         query: Words as they stand.
         title: Words of the titles of sessions.
         author: A person, or the whole name of an author; see ``author_selection``.
@@ -131,9 +128,10 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         titled = sessions_by_title(db, scope, selection.title)
         named_sessions = titled & named_sessions if selection.references else titled
         narrow(titled, "m.session_id")
+    within = imports.sources_within(db, selection.source) if selection.source else {}
     if selection.source:
-        parts.append("(s.format = ? OR f.path = ?)")
-        values += [selection.source, selection.source]
+        parts.append(_FROM_SOURCE_SQL)
+        values += [selection.source, json_keys(within)]
     if selection.query:
         found = find_words(db, scope, selection.query)
         narrow(found.all_messages)
@@ -154,12 +152,14 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
     rows = _message_rows(db, " AND ".join(parts), values)
     # An address book has no messages: it goes when it is named alone.
     only_source = selection.is_only("source")
-    contacts = profiles.contacts_of_source(db, scope, selection.source) if only_source else []
-    if selection.source and not rows and not contacts:
-        raise NotFound(
-            f"No message came from {selection.source!r}.",
-            hint="Name a format, as 'appliance sessions' shows it, or the path of a file.",
-        )
+    contacts = profiles.contacts_of_source(db, scope, selection.source, within) if only_source else []
+    if selection.source and not rows and not contacts and not _has_any(db, scope, selection.source, within):
+        raise _nothing_from(db, scope, selection.source, within)
+    read = {
+        *filter(None, (row.path for row in rows)),
+        *messages.source_paths(db, {file for _, file in contacts}).values(),
+    }
+    covered = erasure_files.covered_files(selection.source, within, read)
     written_as = Counter(row.author for row in rows) if selection.author or selection.author_name else Counter[str]()
     missing = [*meant.missing, *([selection.author_name] if selection.author_name else [])]
     everything = not selection.named
@@ -197,7 +197,9 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         touched=tuple(sorted(touched_sessions | named_sessions)),
         characters=sum(row.characters for row in rows),
         formats=dict(Counter(row.format for row in rows)),
-        files=_existing_files(db, rows, touched_sessions),
+        files=erasure_files.existing_files(
+            db, keys, read.union(row.path for row in rows if row.path), touched_sessions
+        ),
         facts=statements.count_facts(db, scope) if everything else len(facts),
         all_of=scope if everything else None,
         found_in={place: len(found_keys.intersection(keys)) for place, found_keys in found.messages.items()},
@@ -217,6 +219,7 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         blocks=erased_blocks,
         block_echoes=echoes.blocks,
         by=selection.by,
+        source_files=covered,
     )
 
 
@@ -252,6 +255,39 @@ def _message_rows(db: sqlite3.Connection, where: str, values: Sequence[str | int
         values,
     )
     return [_MessageRow(*row) for row in rows]
+
+
+_FROM_SOURCE_SQL = f"(s.format = ? OR m.source_id IN {JSON_KEYS_SQL})"
+
+
+def _has_any(db: sqlite3.Connection, scope: Scope, format: str, files: Iterable[int]) -> bool:
+    """Whether a scope has a message of a format or from any of these files."""
+    return has_row(
+        db,
+        "SELECT 1 FROM message m JOIN session s ON s.id = m.session_id WHERE s.user_id = ? AND s.namespace = ?"
+        f" AND {_FROM_SOURCE_SQL} LIMIT 1",
+        (scope.user_id, scope.namespace, format, json_keys(files)),
+    )
+
+
+def _nothing_from(db: sqlite3.Connection, scope: Scope, source: str, files: Iterable[int]) -> NotFound:
+    """Why there is no message of a format or from these files."""
+    is_known = has_row(
+        db,
+        "SELECT 1 FROM source_session l JOIN session s ON s.id = l.session_id WHERE s.user_id = ? AND s.namespace = ?"
+        f" AND l.source_id IN {JSON_KEYS_SQL} LIMIT 1",
+        (scope.user_id, scope.namespace, json_keys(files)),
+    )
+    if is_known:
+        return NotFound(
+            f"No message counts as one of {source!r}: those in it were known from another file, or forgotten.",
+            hint="Name that file, which 'appliance sources' lists, or the conversations by their ids.",
+        )
+    return NotFound(
+        f"No message came from {source!r}.",
+        hint="Name a format, as 'appliance sessions' shows it, or the path of a file, a zip or a folder that was"
+        " read: 'appliance sources' lists the files.",
+    )
 
 
 def _resolve_references(db: sqlite3.Connection, scope: Scope, references: Sequence[str]) -> tuple[list[int], set[int]]:
@@ -384,23 +420,6 @@ def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
             for label in block_erasure.labels_that_say(db, scope, has_words)
         ],
     )
-
-
-def _existing_files(db: sqlite3.Connection, rows: Sequence[_MessageRow], sessions: Iterable[int]) -> tuple[str, ...]:
-    """The files from which messages were read, and those that have messages of the same sessions, as far as they are
-    still there and not empty; and watched files in which their texts stand."""
-    paths = {row.path for row in rows if row.path} | {*imports.linked_sources(db, sessions).values()}
-    there = set(filter(_may_hold_text, paths))
-    return tuple(sorted(there | {*traces.other_files_with(db, [row.key for row in rows], paths)}))
-
-
-def _may_hold_text(path: str) -> bool:
-    """Whether a path is a file that is not empty, as far as that can be told."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return is_there(path)  # a folder that may not be entered can have it
-    return stat.S_ISREG(found.st_mode) and found.st_size > 0
 
 
 def sessions_by_title(db: sqlite3.Connection, scope: Scope, title: str) -> set[int]:

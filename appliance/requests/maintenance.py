@@ -406,7 +406,8 @@ class PreviewErasureRequest(Request[ErasurePreview]):
     Args:
         references: Ids of messages and sessions, of facts, which go with the messages that state them, and of blocks
             of core memory ("core:person"), which go as a whole.
-        source: A format, or the path of an imported file.
+        source: A format, or the path of an imported file, or of a zip or a folder for all files in it, which the
+            preview lists (``source_files``).
         query: Words as they stand, in messages and their earlier versions, authors, titles, metadata, names of files,
             facts and core memory; the preview says in which (``found_in``).
         title: Words of the titles of conversations.

@@ -60,6 +60,15 @@ def link_source(tx: sqlite3.Connection, source: int, session: int) -> None:
     tx.execute("INSERT OR IGNORE INTO source_session (session_id, source_id) VALUES (?, ?)", (session, source))
 
 
+IN_PATH_SQL = "(f.path = :path OR (f.path > rtrim(:path, '/') || '/' AND f.path < rtrim(:path, '/') || '0'))"
+"""A source ``f`` at a path, or in this zip or folder: paths that begin with "path/", which is the range to "path0"."""
+
+
+def sources_within(db: sqlite3.Connection, path: str) -> dict[int, str]:
+    """Return the source at a path, or those in this zip or folder, with their paths."""
+    return dict(db.execute(f"SELECT f.id, f.path FROM source f WHERE {IN_PATH_SQL}", {"path": path}).fetchall())
+
+
 def linked_sources(db: sqlite3.Connection, sessions: Iterable[int]) -> dict[int, str]:
     """Return the sources that have messages of any of these sessions, with their paths."""
     query = (

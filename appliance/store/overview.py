@@ -10,6 +10,7 @@ from typing import Any
 from appliance.paths import is_there
 from appliance.store import branches, mentions
 from appliance.store.documents import IS_PAGE_SQL
+from appliance.store.imports import IN_PATH_SQL
 from appliance.store.messages import message_id
 from appliance.store.session_listing import NOT_HIDDEN_SQL
 from appliance.store.sessions import public_id
@@ -101,10 +102,6 @@ def files(db: sqlite3.Connection, limit: int) -> list[WatchedFile]:
     return found
 
 
-# A path, or that of a file in a zip or a folder: paths that begin with "path/", which is the range to "path0".
-_IN_FILE_SQL = "(f.path = :path OR (f.path > :path || '/' AND f.path < :path || '0'))"
-
-
 # A file that gave sessions to a user, or none to anyone.
 _OF_USER_SQL = (
     "(EXISTS (SELECT 1 FROM source_session l JOIN session s ON s.id = l.session_id"
@@ -148,7 +145,7 @@ def imported_files(
     rows = db.execute(
         f"SELECT f.path, f.format, f.bytes, {first_at}, {last_at} AS own_at, f.complete AND NOT {_FAILED_SINCE_SQL},"
         f" (SELECT count(*) FROM {_GIVEN_SESSIONS_SQL}), (SELECT count(*) FROM {_GIVEN_MESSAGES_SQL})"
-        f" FROM (SELECT * FROM source f WHERE {'1' if path is None else _IN_FILE_SQL}"
+        f" FROM (SELECT * FROM source f WHERE {'1' if path is None else IN_PATH_SQL}"
         f"  AND {'1' if user_id is None else _OF_USER_SQL}"
         "  ORDER BY last_at DESC, id DESC LIMIT :limit) f ORDER BY own_at DESC, f.id DESC",
         {"path": path, "limit": limit, "user": user_id},
@@ -177,7 +174,7 @@ def imported_sessions(
         "SELECT s.id, s.title, s.user_id, count(m.id), min(m.at), max(m.at) FROM source f"
         " JOIN source_session l ON l.source_id = f.id JOIN session s ON s.id = l.session_id"
         " LEFT JOIN message m ON m.session_id = s.id AND m.source_id = f.id"
-        f" WHERE {_IN_FILE_SQL} AND {NOT_EXPIRED.replace('?', ':now')} AND (:user IS NULL OR s.user_id = :user)"
+        f" WHERE {IN_PATH_SQL} AND {NOT_EXPIRED.replace('?', ':now')} AND (:user IS NULL OR s.user_id = :user)"
         " GROUP BY s.id ORDER BY count(m.id) DESC, s.id LIMIT :limit",
         {"path": path, "limit": limit, "now": now(), "user": user_id},
     )

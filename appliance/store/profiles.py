@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from appliance.store import identities
-from appliance.store.sql import has_row
+from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys
 from appliance.types import ContactRecord, Identity, IdentityKind, ParticipantRecord, Scope
 
 _KEY_KINDS: Sequence[IdentityKind] = ("id", "address", "number", "handle", "name")
@@ -194,14 +194,16 @@ def forget_address_books(tx: sqlite3.Connection, scope: Scope) -> set[str]:
     return names
 
 
-def contacts_of_source(db: sqlite3.Connection, scope: Scope, source: str) -> list[tuple[int, int]]:
-    """Return the entries of address books of a scope that came from a format or a file, each with the key of the
-    file."""
+def contacts_of_source(
+    db: sqlite3.Connection, scope: Scope, format: str, files: Iterable[int]
+) -> list[tuple[int, int]]:
+    """Return the entries of address books of a scope that came from a format or from one of these files, each with the
+    key of the file."""
     rows = db.execute(
         "SELECT p.id, f.id FROM profile p JOIN contact_file c ON c.profile_id = p.id"
         " JOIN source f ON f.id = c.source_id"
-        " WHERE p.user_id = ? AND p.namespace = ? AND (f.format = ? OR f.path = ?) ORDER BY p.id, f.id",
-        (scope.user_id, scope.namespace, source, source),
+        f" WHERE p.user_id = ? AND p.namespace = ? AND (f.format = ? OR f.id IN {JSON_KEYS_SQL}) ORDER BY p.id, f.id",
+        (scope.user_id, scope.namespace, format, json_keys(files)),
     )
     return [(profile, file) for profile, file in rows]
 

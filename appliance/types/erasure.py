@@ -56,7 +56,8 @@ class ErasurePreview:
     ``contacts`` are entries of address books, each with the file that holds it, by store keys. If an author was named,
     ``authors`` are the names under which the messages were written ("" for none), with their numbers, and ``notes`` say
     whose a name may be that no author has, and which repeats were not looked for. ``by`` is who erases, as the history
-    of a block notes it."""
+    of a block notes it. If the path of a zip or a folder was named as the source, ``source_files`` are the files in it
+    from which something would be erased."""
 
     messages: tuple[int, ...]
     sessions: tuple[int, ...]
@@ -78,6 +79,7 @@ class ErasurePreview:
     blocks: tuple[BlockErasure, ...] = ()
     block_echoes: tuple[BlockErasure, ...] = ()
     by: BlockEditor = "person"
+    source_files: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:

@@ -7,14 +7,21 @@ Such a text is stored as it is, but says nothing that a person said. This is the
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection
 from typing import Literal
 
 Placeholder = Literal["deleted", "left out"]
 
 
+def fold(text: str) -> str:
+    """Return a text without case and in composed form: a file that has passed through a Mac may have its accents apart
+    (NFD)."""
+    return text.casefold() if text.isascii() else unicodedata.normalize("NFC", text.casefold())
+
+
 def _words(lines: str) -> tuple[str, ...]:
-    return tuple(word for line in lines.strip().casefold().splitlines() for word in line.split("|"))
+    return tuple(fold(word) for line in lines.strip().splitlines() for word in line.split("|"))
 
 
 _DELETED = frozenset(
@@ -162,7 +169,7 @@ def placeholder_kind(text: str) -> Placeholder | None:
     """Whether a text is an app's placeholder for a deleted message or for a file that was left out."""
     if len(text) > MAX_CHARACTERS:
         return None
-    phrase = text.strip(_AROUND).casefold()
+    phrase = fold(text.strip(_AROUND))
     return "deleted" if phrase.startswith(_BY_ADMIN) else _KINDS.get(phrase)
 
 
@@ -171,7 +178,7 @@ def omitted_file(text: str) -> str | None:
     "file" where the app does not say; None if the text stands for none."""
     if placeholder_kind(text) != "left out":
         return None
-    folded = text.casefold()
+    folded = fold(text)
     return next((name for name, words in _MEDIA if re.search(words, folded)), "file")
 
 

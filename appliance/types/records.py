@@ -147,7 +147,8 @@ class IngestReport:
     Until its vectors are computed, each message of a document above 1 MB counts as one chunk, however long it is.
     ``stopped`` says why it ended early, if the disk has no room: then files lack, or vectors. ``complete`` is False
     when it was, or when an input failed or was read only in part (exit code 1). ``total`` adds up one count of all
-    files."""
+    files, in which a conversation that is in several files counts for each: ``repeated_conversations`` counts how often
+    one was counted before, where something was stored."""
 
     files: tuple[FileReport, ...]
     chunks: int
@@ -156,6 +157,7 @@ class IngestReport:
     seconds: float
     pending_reason: str = ""
     stopped: str = ""
+    repeated_conversations: int = 0
 
     @property
     def complete(self) -> bool:

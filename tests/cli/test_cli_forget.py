@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,19 @@ def test_echoes_are_named_without_their_secrets(run: Run, filled: Path) -> None:
     (echo,) = document(shown)["would_forget"]["echoes"]
     assert echo["message_id"] == echo["id"] and "Mrs. Aydin" in echo["snippet"]
     assert "Mrs. Aydin" in shown.stderr and key not in shown.output
+
+
+def test_a_zip_is_named_by_its_path_and_as_what_still_says_it(run: Run, filled: Path, tmp_path: Path) -> None:
+    """The chat of an iPhone is a text in a zip, of which only the zip is a file."""
+    zipped = tmp_path / "Discussion WhatsApp - Thomas Vidal.zip"
+    with zipfile.ZipFile(zipped, "w") as archive:
+        archive.writestr("_chat.txt", "[12/03/2023 à 21:05:11] Thomas Vidal: le mot de passe est Benhamou\n")
+    run("ingest", zipped)
+    shown = run("forget", "--source", zipped, "--dry-run")
+    assert "would erase 1 message (" in shown.stdout
+    assert f"note: The source covers 1 file: {zipped}/_chat.txt." in shown.stderr.replace("\n", " ")
+    done = run("forget", "--query", "Benhamou", "--yes", "--json")
+    assert document(done)["files"] == [str(zipped)]
+    run("ingest", zipped, "--again")
+    said = run("forget", "--query", "Benhamou", "--yes").stderr.replace("\n", " ")
+    assert f"note: The file {zipped} was not changed, and may still contain it." in said

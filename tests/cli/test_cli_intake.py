@@ -37,6 +37,19 @@ def test_a_conversation_in_two_files_counts_for_each(run: Run, chats: Path) -> N
     assert "counts once for each: the memory has 2 in all" in done.stderr.replace("\n", " ")
 
 
+def test_conversations_that_were_forgotten_are_not_said_to_be_in_several_files(run: Run, chats: Path) -> None:
+    one = write(chats.parent / "one.jsonl", [line("alone", 1, "The heron stands in the pond")])
+    run("ingest", chats, one, "--no-wait")
+    run("forget", "trip", "--yes")
+    for files in ([chats], [chats, one]):
+        again = run("ingest", *files, "--no-wait")
+        assert "skipped 4 messages that had been forgotten" in again.stderr and "0 new" in again.stdout
+        assert "several files" not in again.stderr.replace("\n", " ")
+    (chats.parent / "again.jsonl").write_bytes(chats.read_bytes())
+    both = run("ingest", chats, chats.parent / "again.jsonl", one, "--no-wait").stderr.replace("\n", " ")
+    assert "counts once for each: the memory has 2 in all" in both
+
+
 def test_where_no_message_was_stored_none_can_be_searched(run: Run, chats: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for nothing in (tmp_path / "empty", write(tmp_path / "unknown.bin", [])):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import unicodedata
 from datetime import date, datetime, timedelta
 
 import pytest
+
+from appliance.types.placeholders import placeholder_kind
 
 ARABIC = str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")
 PERSIAN = str.maketrans("0123456789", "۰۱۲۳۴۵۶۷۸۹")
@@ -187,6 +190,58 @@ def test_headers_of_every_locale(read, entry):
     else:
         assert found == expected
     assert got.problems == []
+
+
+# Headers with a letter beyond ASCII: Android's and those of iPhones.
+ACCENTED = [
+    "[12/03/2023 à 21:05:11] ",
+    "12/03/2023 à 21:05 - ",
+    "[12/03/2023 às 21:05:11] ",
+    "12/03/2023, 9:05 da noite - ",
+    "[12/03/2023 à 9:05:11 de l’après-midi] ",
+    "[12/03/2023, 9:05:11 del mediodía] ",
+    "[12.03.2023 ÖS 9:05:11] ",
+    "21:05, 12 août 2023 - ",
+]
+FORMS = {
+    "Windows-1252": lambda text: text.encode("cp1252"),
+    "NFD": lambda text: unicodedata.normalize("NFD", text).encode(),
+    "NFC": str.encode,
+    "UTF-16": lambda text: text.encode("utf-16"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("header", ACCENTED)
+def test_headers_with_accents_in_every_encoding(read, header, form):
+    text = f"{header}Éloïse: ça va ?\n{header}Thomas: très bien\n{header}Éloïse: à bientôt\n"
+    got = read(FORMS[form](text), name="_chat.txt")
+    assert got.format == "whatsapp"
+    assert [unicodedata.normalize("NFC", m.author) for m in got.messages] == ["Éloïse", "Thomas", "Éloïse"]
+    assert unicodedata.normalize("NFC", got.texts[0]) == "ça va ?"
+    assert {(m.sent_at.year, m.sent_at.minute, m.sent_at.hour % 12) for m in got.messages} == {(2023, 5, 9)}
+    assert got.problems == []
+    assert any("Windows-1252" in note.message for note in got.notes) == (form == "Windows-1252")
+
+
+def test_decomposed_words_of_the_app_are_known(read):
+    """Texts stay as they are written, also with their accents apart."""
+    header = "[12/03/2023 à 21:05:11] "
+    text = unicodedata.normalize(
+        "NFD",
+        f"{header}Éloïse: Les messages et les appels sont chiffrés de bout en bout.\n"
+        f"{header}Éloïse: ‎<pièce jointe : 00000012-PHOTO.jpg>\n"
+        f"{header}Éloïse: ‎vidéo absente\n"
+        f"{header}Éloïse: ‎Vous avez supprimé ce message.\n"
+        f"{header}Éloïse: d’accord ‎<Ce message a été modifié>\n"
+        f"{header}Éloïse: ‎Éloïse a retiré Ana\n",
+    )
+    got = read(text, name="Discussion WhatsApp - Éloïse/_chat.txt")
+    assert got.roles == ["system", "user", "user", "user", "user", "system"]
+    assert got.messages[1].metadata["attachments"] == [{"name": "00000012-PHOTO.jpg"}]
+    assert placeholder_kind(got.texts[2]) == "left out" and got.messages[3].metadata == {"deleted": True}
+    assert (got.texts[4].strip(), got.messages[4].metadata) == ("d’accord", {"edited": True})
+    assert got.texts[5] in text
 
 
 def test_there_are_enough_locales():

@@ -296,6 +296,17 @@ def test_forgetting_everything_forgets_ones_own(house: House) -> None:
     check_untouched(house)
 
 
+def test_a_folder_stands_for_ones_own_files_and_its_files_are_named_to_the_owner_alone(
+    house: House, built: tuple[Path, list[Things]]
+) -> None:
+    body = {"source": str(built[0].parent), "dry_run": True}
+    would = house.ana.post("/v1/forget", json=body).json()["would_forget"]
+    assert len(would["messages"]) == 24 and would["files"] == would["source_files"] == []
+    (file,) = house.owner.post("/v1/forget", json=body).json()["would_forget"]["source_files"]
+    assert file == str(built[0].parent / "talk-of-me-plain.jsonl")
+    check_untouched(house)
+
+
 def test_a_token_that_only_reads_changes_nothing(house: House) -> None:
     document = house.owner.get("/openapi.json").json()
     own = house.own

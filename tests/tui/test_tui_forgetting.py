@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -179,8 +180,12 @@ def test_what_is_typed_is_looked_for_and_enter_leads_to_the_number(memory: Appli
     run(memory, (), body)
 
 
-def test_a_source_and_a_conversation_can_be_named(memory: Appliance, talk: list[str]) -> None:
+def test_a_source_and_a_conversation_can_be_named(memory: Appliance, talk: list[str], tmp_path: Path) -> None:
     session = memory.message(talk[2]).session_id
+    zipped = tmp_path / "chat.zip"
+    with zipfile.ZipFile(zipped, "w") as archive:
+        archive.writestr("_chat.txt", "[12/03/2023, 21:05:11] Thomas: the password is Benhamou\n")
+    memory.ingest(zipped)
 
     async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         screen.query_one("#forget-source", Input).value = "local"
@@ -188,6 +193,9 @@ def test_a_source_and_a_conversation_can_be_named(memory: Appliance, talk: list[
         screen.query_one("#forget-source", Input).value = "nowhere"
         await until(pilot, lambda: "No message came from 'nowhere'" in told(screen))
         assert not asks(screen)
+        screen.query_one("#forget-source", Input).value = str(zipped)
+        await until(pilot, lambda: asks(screen) and f"The source covers 1 file: {zipped}/_chat.txt." in told(screen))
+        assert f"The file {zipped} was not changed, and may still contain it." in told(screen)
         screen.query_one("#forget-source", Input).value = ""
         screen.query_one("#forget-ids", Input).value = session
         await until(pilot, lambda: "1 whole conversation" in told(screen))

@@ -226,9 +226,17 @@ def kept_file_notes(files: Sequence[str]) -> Iterator[str]:
     if len(files) == 1:
         yield f"The file {files[0]} was not changed, and may still contain it."
     elif files:
-        named, rest = files[:MAX_NAMED_FILES], len(files) - MAX_NAMED_FILES
-        more = f" and {rest:,} more" if rest > 0 else ""
-        yield f"{len(files):,} files were not changed, and may still contain it: {', '.join(named)}{more}."
+        yield f"{len(files):,} files were not changed, and may still contain it: {_first_names(files)}."
+
+
+def source_file_note(files: Sequence[str]) -> str:
+    """What the path of a zip or a folder covers; empty if no such path was named."""
+    return f"The source covers {pluralize(len(files), 'file')}: {_first_names(files)}." if files else ""
+
+
+def _first_names(files: Sequence[str]) -> str:
+    rest = len(files) - MAX_NAMED_FILES
+    return ", ".join(files[:MAX_NAMED_FILES]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 PLACE_CLAUSES = {

@@ -440,7 +440,7 @@ class ForgetBody(ScopedBody):
         default_factory=list,
         description="Messages (m345) and sessions (s12); the owner's also facts (f7) and blocks (core:person).",
     )
-    source: Name = Field("", description="The name of a format, or the path of an ingested file.")
+    source: Name = Field("", description="A format, or the path of an ingested file, zip or folder.")
     query: Text = Field(
         "", description="Exact words, in messages, authors, titles, metadata, names of files, facts and core memory."
     )

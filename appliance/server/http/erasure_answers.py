@@ -44,7 +44,8 @@ class ErasurePreviewAnswer:
     other messages, summaries, facts and sentences of blocks; ``with_echoes`` erases them too. ``contacts`` counts
     entries of address books. ``blocks`` are the sentences that go from core memory, or whole blocks. If an
     author was named, ``authors`` are the names that its messages were written under ("" for none), with their numbers,
-    and ``notes`` say whose a name may be that no author has, and which repeats were not looked for."""
+    and ``notes`` say whose a name may be that no author has, and which repeats were not looked for. ``source_files``
+    are the files in the zip or folder that the source names; only the owner sees them, and ``files``."""
 
     messages: tuple[str, ...]
     sessions: tuple[str, ...]
@@ -60,6 +61,7 @@ class ErasurePreviewAnswer:
     notes: tuple[str, ...] = ()
     found_elsewhere: Mapping[str, Sequence[str]] = field(default_factory=dict)
     found_alone: Mapping[str, int] = field(default_factory=dict)
+    source_files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from appliance_tui.erasure import (
     preview_erasure,
     receipt_text,
     save_receipt,
+    source_file_note,
 )
 from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
@@ -66,7 +67,7 @@ FIELDS = {
     "author": ("Author", "a whole name, or an id (p3)"),
     "since": ("Since", "e.g. 2025-12-31"),
     "until": ("Until", "e.g. 2025-12-31"),
-    "source": ("Source", "a format (whatsapp) or the path of a file"),
+    "source": ("Source", "a format (whatsapp), or the path of a file, zip or folder"),
     "ids": ("Ids", "messages (m345) and conversations (s12)"),
 }
 
@@ -229,6 +230,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             place_note(preview),
             first_message(summary, self.appliance.name_of) if self._ids else "",
             f"This erases {summary.description}. It can't be undone.",
+            source_file_note([one_line(abbreviate_home(path)) for path in preview.source_files]),
             author_note(preview),
             *kept_file_notes(paths),
         ]

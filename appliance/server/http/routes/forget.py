@@ -61,7 +61,7 @@ def forget(caller: Writer, body: ForgetBody) -> Response:
             namespace=namespace,
         )
     if not caller.grant.is_owner:
-        preview = replace(preview, files=())
+        preview = replace(preview, files=(), source_files=())
     texts = _readable_texts(caller, erasure_answers.message_echoes(preview.echoes))
     echoes = erasure_answers.echo_shapes(preview, texts)
     selection = (user, namespace, body.model_dump(mode="json", exclude={"dry_run", "confirm"}))
