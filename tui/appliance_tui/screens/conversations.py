@@ -360,7 +360,7 @@ class ConversationsScreen(SelectingScreen):
             self.appliance.tag(self.target_ids())
         elif (info := self.sessions.marked) is not None:
             tags = ", ".join(map(one_line, editable_tags(info)))
-            self.query_one(QuestionLine).ask(f"tags {info.id}", "Tags, separated by commas", tags)
+            self.query_one(QuestionLine).ask(f"tags {info.id}", "Tags, separated by commas", tags, extends=True)
 
     def action_calendar(self) -> None:
         values = self.view.list_arguments(None)
