@@ -222,6 +222,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("reading.previous_found", "N", "found(-1)", "Previous match", "Previous match of the words.", False),
     Action("reading.quotes", "0", "quotes", "Quotes", "Choose a quoted message; 1 to 9 go there directly.", False),
     Action("reading.attachments", "o", "attachments", "Files", "Open a file that is attached to the message.", False),
+    Action("reading.files", "A", "files", "All files", "The files of the conversation, or all.", False),
     Action("reading.person", "P", "person", "Person", "Who wrote the message, on the People screen.", False),
     Action("reading.branches", "b", "branches", "Branches", "Go to the parent conversation or to a branch."),
     Action("reading.raw", "m", "raw", "As written", "Show Markdown as written, or formatted.", False),
