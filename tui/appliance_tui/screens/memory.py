@@ -148,7 +148,7 @@ class MemoryScreen(SelectingScreen):
             "summaries": f"level {self._level}" if self._level else "all levels",
         }
         self.query_one("#entries-pane").border_title = " · ".join(
-            [f"{count:,}", *filter(None, [titles.get(self._view)])]
+            [f"{'first ' * self._listing.more}{count:,}", *filter(None, [titles.get(self._view)])]
         )
         filter_note = f"filter: {self._filter}" if self._filter else ""
         self._rows.empty_text = "" if self._filter else EMPTY_HINTS[self._view]
