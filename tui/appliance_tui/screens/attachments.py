@@ -58,6 +58,7 @@ class AttachmentsScreen(ListScreen[None], ModalScreen[None]):
         self._is_of_all = session is None
         self._kind: AttachmentKind | None = None
         self._total = 0
+        self._is_loaded = False
 
     def compose(self) -> ComposeResult:
         with Vertical(id="attachments"):
@@ -85,6 +86,13 @@ class AttachmentsScreen(ListScreen[None], ModalScreen[None]):
             return self._session is not None
         return id != "attachments.kind" or self._kind is not None or bool(self._rows.items)
 
+    def why_not(self, id: str) -> str:
+        """As ``ListScreen``."""
+        if id == "attachments.all" and self._session is None:
+            return "These are the files of all conversations."
+        is_for_file = id in ("attachments.open", "attachments.read")
+        return "No file is listed." if is_for_file and self._is_loaded and self._rows.chosen is None else ""
+
     def _load(self) -> None:
         session = None if self._is_of_all else self._session
         place = "all conversations" if session is None else one_line(session.title or session.external_id)
@@ -106,6 +114,7 @@ class AttachmentsScreen(ListScreen[None], ModalScreen[None]):
             page = await self._queries.run_query(load)
             self._total = page.total
             self._rows.show([*before, *page], first=first)
+            self._is_loaded = True
             self.refresh_bindings()
             self._show_note(self._count_text(len(before) + len(page)))
 

@@ -61,6 +61,10 @@ REFRESH_INTERVAL_SECONDS = 1.0
 MAX_AUTHORS = 8
 """Authors in the preview, those with most messages."""
 
+FOR_CURRENT = ("read", "rename", "select", "extend", "extend_back")
+FOR_SELECTED = ("pin", "forget", "export", "editor", "tags")
+"""Actions for the current conversation, and those for the selected ones."""
+
 EMPTY_HINT = "No conversations yet. 'appliance ingest PATH' imports an export; F9 shows sample chats."
 
 
@@ -264,8 +268,18 @@ class ConversationsScreen(SelectingScreen):
         """As ``ListScreen``: what acts on a conversation needs one."""
         if id == "conversations.clear":
             return self.view.is_filtered
-        on_selected = ("read", "pin", "rename", "forget")
-        return id.removeprefix("conversations.") not in on_selected or self.sessions.marked is not None
+        return not self._lacks_row(id)
+
+    def why_not(self, id: str) -> str:
+        """As ``ListScreen``."""
+        return "No conversation is listed." if self._is_loaded and self._lacks_row(id) else ""
+
+    def _lacks_row(self, id: str) -> bool:
+        """Whether an action is for a conversation, and there is none."""
+        name = id.removeprefix("conversations.")
+        if name in FOR_SELECTED:
+            return not self.target_ids()
+        return name in FOR_CURRENT and self.sessions.marked is None
 
     def targets_pinned(self) -> bool:
         """As ``ListScreen``."""

@@ -96,6 +96,7 @@ class InboxScreen(FrameScreen):
         self._imported_files: list[ImportedFile] = []
         self._unfinished: list[UnfinishedImport] = []
         self._filter = ""
+        self._is_loaded = False
         self._file_list.focus()
         self.watch(self.app, "user", lambda user: self._refresh_soon(), init=False)
         self._clock_timer = self.set_interval(CLOCK_INTERVAL_SECONDS, self._show_progress, pause=True)
@@ -132,6 +133,7 @@ class InboxScreen(FrameScreen):
             self._show_folders(contents.folders, contents.states)
             self._show_progress()
             self._show_imports()
+            self._is_loaded = True
             await asyncio.sleep(REFRESH_INTERVAL_SECONDS)
 
     def _show_folders(self, folders: list[str], counts: dict[str, int]) -> None:
@@ -272,6 +274,18 @@ class InboxScreen(FrameScreen):
             case "inbox.stop":
                 return self.appliance.import_queue.current is not None
         return True
+
+    def why_not(self, id: str) -> str:
+        """As ``ListScreen``."""
+        match id:
+            case "inbox.resume" if self._is_loaded and not self._unfinished:
+                return "No import was broken off."
+            case "inbox.retry" | "inbox.contents" | "inbox.preview" | "inbox.copy" | "inbox.give_up":
+                if self._is_loaded and self._marked_row is None:
+                    return "No file is listed."
+                if id == "inbox.give_up" and self._marked_unfinished is None:
+                    return "This import was not broken off."
+        return ""
 
     def label(self, action: Action) -> str:
         """As ``ListScreen``: Enter imports again what was not read completely, and lists what any other file gave."""

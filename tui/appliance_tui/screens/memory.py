@@ -59,6 +59,13 @@ DETAIL_PAUSE_SECONDS = 0.03
 CHANGE_PAUSE_SECONDS = 0.5
 """Seconds after a change in the memory before the list is reloaded: an import makes many."""
 
+NOUNS = {"facts": "fact", "review": "statement", "summaries": "summary", "pinned": "message", "core": "block"}
+"""What the entries of a view are."""
+
+FOR_ENTRY = ("open", "importance", "pin", "select", "extend", "extend_back", "export", "editor")
+FOR_FACT, FOR_BLOCK = ("accept", "correct", "reject"), ("versions", "limit", "protect")
+"""Actions that need an entry, a fact, or a block of core memory."""
+
 EMPTY_HINTS = {
     "facts": "No facts. Chat, import conversations, or press n to add a fact.",
     "review": "Nothing to review.",
@@ -96,6 +103,7 @@ class MemoryScreen(SelectingScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self._view = "facts"
+        self._is_loaded = False
         self._state: FactState = "held"
         self._level: Level | None = None
         self._limit = PAGE_SIZE
@@ -133,6 +141,7 @@ class MemoryScreen(SelectingScreen):
             self._show()
 
     def _show(self) -> None:
+        self._is_loaded = True
         entries = filter_entries(self._listing.entries, self._filter)
         if (marked_key := self._marks.pop(self._view, None)) is not None:
             self._rows.show(entries, first=True)
@@ -177,6 +186,7 @@ class MemoryScreen(SelectingScreen):
         self._rows.clear_selection()
         self.query_one("#conflicts").display = view == "review"
         self._rows.show(())
+        self._is_loaded = False
         self._load()
 
     def available(self, id: str) -> bool:
@@ -201,6 +211,17 @@ class MemoryScreen(SelectingScreen):
             case "memory.clear":
                 return bool(self._filter)
         return True
+
+    def why_not(self, id: str) -> str:
+        """As ``ListScreen``. Forgetting goes on to others without an entry."""
+        name, entry = id.removeprefix("memory."), self._rows.chosen
+        if not self._is_loaded or name not in (*FOR_ENTRY, *FOR_FACT, *FOR_BLOCK):
+            return ""
+        if name in FOR_BLOCK and not isinstance(entry, BlockEntry):
+            return "Select a block first (press 5 for core memory)."
+        if name in FOR_FACT and self._view not in ("facts", "review"):
+            return ""  # it says so itself
+        return f"No {NOUNS[self._view]} is listed." if entry is None else ""
 
     def label(self, action: Action) -> str:
         """As ``ListScreen``; a block of core memory is changed in the editor."""
