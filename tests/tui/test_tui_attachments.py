@@ -103,6 +103,24 @@ def test_the_files_of_a_conversation_and_of_all_are_listed(filled: Path, monkeyp
 
 
 @pytest.mark.slow
+def test_the_files_of_the_conversation_that_is_read_lead_to_its_messages(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            app.read("s")
+            await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and app.screen.transcript.marked_id)
+            page = app.screen
+            assert isinstance(page, ConversationScreen)
+            await pilot.press("g", "A")
+            await until(pilot, lambda: app.screen.query("RowList") and app.screen.query_one(RowList).items)
+            assert "Files of" in str(app.screen.children[0].border_title)
+            assert page.transcript.marked_id == "m1"
+            await pilot.press("r")
+            await until(pilot, lambda: app.screen is page and page.transcript.marked_id == "m2")
+
+    run(body)
+
+
+@pytest.mark.slow
 def test_more_files_are_loaded_as_one_moves_on(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("appliance_tui.screens.attachments.PAGE_SIZE", 8)
     names = [f"{number:02}.jpg" for number in range(20)]

@@ -107,7 +107,7 @@ def test_keys_right_behind_enter_are_for_the_conversation(filled: Path) -> None:
             await burst(pilot, "enter", "n")
             await until(pilot, lambda: isinstance(app.screen, ConversationScreen) and "searching" in words(app))
             searched.set()  # what comes before the matches waits for them
-            await burst(pilot, "n", "]p")
+            await burst(pilot, "N", "]p")
             await until(pilot, lambda: memory.message(second).pinned)
             view = app.screen.query_one(TranscriptView)
             assert view.has_focus and not app.screen.query_one(QuestionLine).display

@@ -202,6 +202,35 @@ def test_it_counts_only_what_passes_the_filters(filled: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_filter_leads_to_a_year_with_messages(filled: Path) -> None:
+    async def chosen(app: ApplianceApp, pilot: Pilot[None], page: CalendarScreen, typed: str) -> None:
+        await pilot.press("f")
+        await until(pilot, lambda: isinstance(app.screen, PickerScreen))
+        await type_in(pilot, typed)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is page)
+
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            page = await opened(app, pilot)
+            await pilot.press("home")
+            await until(pilot, lambda: "‹2024› 1 message" in said(page, "years"))
+            await chosen(app, pilot, page, "author ben")  # who wrote in 2025 alone
+            await until(pilot, lambda: page.grid.selected == date(2025, 3, 12))
+            await until(pilot, lambda: "‹2025› 4 messages on 2 days" in said(page, "years"))
+            await until(pilot, lambda: sessions(page) == ["Galley"])
+            await pilot.press("X")
+            await until(pilot, lambda: "2024  ‹2025› 15 messages" in said(page, "years"))
+            await pilot.press("home")
+            assert page.grid.selected == date(2024, 2, 28)
+            await chosen(app, pilot, page, "author ana")
+            await chosen(app, pilot, page, "tag food")  # then the year stays, and is named
+            await until(pilot, lambda: "‹2024› no messages  2025" in said(page, "years"))
+
+    run(body)
+
+
+@pytest.mark.slow
 def test_it_opens_from_anywhere_and_once(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled) as (app, pilot):
@@ -247,6 +276,9 @@ def test_days_are_parted_into_levels_of_about_one_size() -> None:
     assert list(DayCounts.of({}).level_ranges()) == [] and DayCounts().next_day(days[0], 1) is None
     assert [counts.next_day(days[4], by) for by in (1, -1)] == [days[5], days[3]]
     assert counts.next_day(days[-1], 1) is None
+    sparse = DayCounts.of({days[0]: 1, days[4]: 1})
+    assert [sparse.nearest(days[place]) for place in (0, 1, 3, 11)] == [days[0], days[0], days[4], days[4]]
+    assert DayCounts().nearest(days[0]) is None
 
 
 def test_every_day_of_a_year_has_a_place_of_its_own() -> None:

@@ -196,9 +196,14 @@ def test_a_title_is_given(filled: Path) -> None:
             page = await listed(app, pilot)
             await pilot.press("end", "r")
             assert page.query_one(QuestionLine).value == "Harbour watch"
+            await pilot.press("end")  # the title stays
             await type_in(pilot, " again")
             await pilot.press("enter")
             await until(pilot, lambda: "Harbour watch again" in titles(page))
+            await pilot.press("r")
+            await type_in(pilot, "Ferries")  # it is replaced
+            await pilot.press("enter")
+            await until(pilot, lambda: "Ferries" in titles(page))
             await pilot.press("r")
             page.query_one(QuestionLine).value = ""
             await pilot.press("enter")
@@ -315,6 +320,8 @@ def test_tags_are_shown_changed_and_filtered_by(filled: Path) -> None:
             await until(pilot, lambda: "#half, half #sea" in text(page))
             await pilot.press("t")
             assert page.query_one(QuestionLine).value == "sea"
+            await type_in(pilot, "s")  # tags are added to those that there are
+            assert page.query_one(QuestionLine).value == "seas"
             await pilot.press("ctrl+a", "ctrl+k")
             await type_in(pilot, "Trip, Été")
             await pilot.press("enter")

@@ -66,6 +66,26 @@ def test_a_selection_is_saved_privately_in_the_format_that_was_chosen(filled: Pa
     run(body)
 
 
+def test_what_is_typed_takes_the_place_of_the_proposed_path_whenever_it_comes(filled: Path, downloads: Path) -> None:
+    async def body() -> None:
+        async with shown(filled) as (app, pilot):
+            await pilot.press("f2")
+            await until(pilot, lambda: app.screen.query_one("#sessions").rows)  # type: ignore[attr-defined]
+            line = await asked(app, pilot)
+            proposed = line.value
+            await pilot.press("tab")  # another format is no editing
+            await type_in(pilot, "b.md")
+            assert line.value == "b.md"
+            await pilot.press("escape")
+            line = await asked(app, pilot)
+            await pilot.press("end", "x")  # once the cursor was moved, the path is edited
+            assert line.value == f"{proposed}x"
+            await pilot.press("backspace", "tab", "y")
+            assert line.value == f"{proposed.removesuffix('.md')}.htmly"
+
+    run(body)
+
+
 @pytest.mark.slow
 def test_nothing_is_overwritten_unasked(filled: Path, downloads: Path) -> None:
     taken = downloads / "Harbour watch.md"
@@ -79,7 +99,7 @@ def test_nothing_is_overwritten_unasked(filled: Path, downloads: Path) -> None:
             line = await asked(app, pilot)
             assert line.value == "~/Downloads/Harbour watch 2.md"  # named for the conversation, beside what is there
             line.value = "~/Downloads/Harbour watch.md"
-            await pilot.press("enter")
+            await pilot.press("end", "enter")
             note = app.screen.query_one("#export-note", Static)
             await until(pilot, lambda: "exists. Press enter again" in str(note.content))
             assert taken.read_text() == "mine"

@@ -110,6 +110,22 @@ def test_a_hit_without_a_word_of_the_query_counts_no_words(filled: Path, query: 
     run(body)
 
 
+@pytest.mark.slow
+def test_all_lines_of_a_hit_begin_below_each_other(filled: Path) -> None:
+    async def body() -> None:
+        async with shown(filled, size=(20, 24)) as (app, pilot):
+            hits = await searched(app, pilot, "fog number")
+            assert hits.results is not None and hits.results.followers
+            await until(pilot, lambda: any("↳" in hits.render_line(row).text for row in range(hits.size.height)))
+            texts = [hits.render_line(row).text for row in range(hits.size.height)]
+            head = next(row for row, text in enumerate(texts) if "↳" in text)
+            text = next(row for row in range(head, len(texts)) if texts[row].strip().startswith("Fog again,"))
+            first, second = (len(line) - len(line.lstrip()) for line in texts[text : text + 2])
+            assert texts[text + 1].strip() and first == second
+
+    run(body)
+
+
 def test_enter_lands_on_the_sentence_and_brackets_go_on(filled: Path) -> None:
     async def body() -> None:
         async with shown(filled, size=(100, 24)) as (app, pilot):

@@ -218,6 +218,7 @@ def test_each_key_reaches_its_action(place: str, filled: Path, monkeypatch: pyte
                 assert hasattr(node, name), f"{action.id}: {type(node).__name__} has no {name}"
                 with monkeypatch.context() as patch:
                     patch.setattr(node, name, recorder(reached, action.id), raising=False)
+                    patch.setattr(app.screen, "why_not", lambda id: "", raising=False)  # also where there is no row
                     for key in action.keys.split(","):
                         await pilot.press(key)
                         await pilot.pause()

@@ -86,6 +86,8 @@ def test_facts_stand_in_groups_with_their_evidence_and_history(memory: Appliance
         assert [row.name for row in rows(screen).items if isinstance(row, GroupHead)] == ["You"]
         assert "“My name is Anna" in detail(screen)
         assert "Maria  superseded" in detail(screen)
+        history = [line for line in detail(screen).splitlines() if "superseded" in line]
+        assert history and all(line.lstrip("▪ ").startswith("said 20") and " to 20" in line for line in history)
         await until(pilot, lambda: str(screen.query_one("#review", Tab).label) == "2 Review 1")
 
     run(memory, body)
@@ -254,6 +256,7 @@ def test_more_summaries_are_read_by_plus(memory: Appliance, tmp_path: Path, monk
         await pilot.press("3")
         await until(pilot, lambda: sum(isinstance(row, SummaryEntry) for row in rows(screen).items) == 1)
         assert "press + for more" in str(screen.query_one("#memory-note", Static).render())
+        assert screen.query_one("#entries-pane").border_title == "first 1 · all levels"
         await pilot.press("plus")
         await until(pilot, lambda: sum(isinstance(row, SummaryEntry) for row in rows(screen).items) == 2)
 

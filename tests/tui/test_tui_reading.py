@@ -146,6 +146,10 @@ def test_days_next_before_and_by_date(filled: Path) -> None:
             await pilot.press("D")
             await type_in(pilot, "soon")
             await pilot.press("enter")
+            examples = page.query_one(QuestionLine).placeholder.removeprefix("Go to: ")
+            await until(pilot, lambda: app._notifications)
+            (error,) = app._notifications  # it advises what the line does
+            assert error.message == f"Invalid date 'soon'. Use {examples}."
             assert number(page) == 10
             line = page.query_one(QuestionLine)
             assert line.has_focus and line.value == "soon"  # to be corrected

@@ -55,6 +55,14 @@ def test_words_are_found_marked_and_gone_through(filled: Path) -> None:
             assert number(page) == page.hits[page.hits.index(here) + 1]
             await pilot.press("N", "N")
             assert number(page) == page.hits[page.hits.index(here) - 1]
+            page.transcript.seek(page.hits[-1])
+            await pilot.press("n")  # as lists do, it stops at the end
+            assert number(page) == page.hits[-1]
+            await until(pilot, lambda: any(one.message == "This is the last match." for one in app._notifications))
+            page.transcript.seek(page.hits[0])
+            await pilot.press("N")
+            assert number(page) == page.hits[0]
+            await until(pilot, lambda: any(one.message == "This is the first match." for one in app._notifications))
             await pilot.press("escape")
             assert page.transcript.search_pattern is None and app.screen is page
             await pilot.press("slash")

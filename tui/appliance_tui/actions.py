@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from textual.binding import Binding
 from textual.command import DiscoveryHit, Hit, Hits, Provider
@@ -222,6 +223,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("reading.previous_found", "N", "found(-1)", "Previous match", "Previous match of the words.", False),
     Action("reading.quotes", "0", "quotes", "Quotes", "Choose a quoted message; 1 to 9 go there directly.", False),
     Action("reading.attachments", "o", "attachments", "Files", "Open a file that is attached to the message.", False),
+    Action("reading.files", "A", "files", "All files", "The files of the conversation, or all.", False),
     Action("reading.person", "P", "person", "Person", "Who wrote the message, on the People screen.", False),
     Action("reading.branches", "b", "branches", "Branches", "Go to the parent conversation or to a branch."),
     Action("reading.raw", "m", "raw", "As written", "Show Markdown as written, or formatted.", False),
@@ -390,6 +392,14 @@ def bindings(place: str) -> list[Binding]:
     ]
 
 
+@runtime_checkable
+class SaysWhyNot(Protocol):
+    """A screen that knows which actions would do nothing now."""
+
+    def why_not(self, id: str) -> str:
+        """Why an action would do nothing now; "" if it does something, or says so itself."""
+
+
 class ActionProvider(Provider):
     """The command palette: every action, by the name of its screen. One of another screen goes there first."""
 
@@ -426,6 +436,9 @@ class ActionProvider(Provider):
                 await app.switch_mode(place)
             if place in SCREENS and place != getattr(app.screen, "PLACE", ""):  # a conversation is open on it
                 await app.run_action(f"go({place!r})", app)
+            if isinstance(app.screen, SaysWhyNot) and (reason := app.screen.why_not(action.id)):
+                app.notify(reason, timeout=3)
+                return
             await app.run_action(action.action, app if place == "app" else app.screen)
 
         return run

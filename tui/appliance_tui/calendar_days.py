@@ -118,6 +118,11 @@ class DayCounts:
         index = bisect_right(self.days, day) if by > 0 else bisect_left(self.days, day) - 1
         return self.days[index] if 0 <= index < len(self.days) else None
 
+    def nearest(self, day: date) -> date | None:
+        """The day with messages that is nearest to a day."""
+        around = [day] if day in self.counts else [self.next_day(day, by) for by in (1, -1)]
+        return min(filter(None, around), key=lambda found: abs(found - day), default=None)
+
 
 def today() -> date:
     """The day of this machine's clock."""

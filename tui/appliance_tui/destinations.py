@@ -22,6 +22,9 @@ MAX_OF_A_KIND = 20
 
 TITLE_CHARACTERS = 60
 
+DATE_EXAMPLES = "2024-03, 9 March 2024 or last May"
+"""What a line that asks for a date takes, and what it advises where it was not understood."""
+
 ID_PATTERN = re.compile(r"[ms][1-9]\d*", re.IGNORECASE)
 """The id of a message or a conversation."""
 
@@ -68,7 +71,10 @@ def first_day_since(memory: Appliance, session_id: str, text: str) -> str | None
     Raises:
         UsageError: The text names no time.
     """
-    rows = memory.statistics(("day",), session_id=session_id, since=text).rows
+    try:
+        rows = memory.statistics(("day",), session_id=session_id, since=text).rows
+    except UsageError as error:
+        raise UsageError(f"Invalid date {text!r}.", hint=f"Use {DATE_EXAMPLES}.") from error
     return min((row.keys[0] for row in rows if row.keys[0]), default=None)
 
 

@@ -104,11 +104,13 @@ def fact_parts(fact: Fact, history: Sequence[Fact], messages: Messages) -> Itera
     for version in sorted(history, key=lambda version: version.said_at or ""):
         state = state_label(version.state) + (f", replaced by {version.replaced_by}" if version.replaced_by else "")
         marker = "▪ " if version.id == fact.id else "  "
+        said = f"said {day(version.said_at)}" if version.said_at else "no time"
+        about = " · ".join(filter(None, (validity_period(version), version.id, confidence_label(version))))
         yield DetailPart(
             Content.assemble(
-                (f"{marker}{day(version.said_at) or 'no time':<11}", MUTED),
+                (f"{marker}{said:<16}", MUTED),
                 (one_line(version.value), "bold" if version.state == "held" else ""),
-                (f"  {state}  {version.id} · {confidence_label(version)}", MUTED),
+                (f"  {state}  {about}", MUTED),
             ),
             version.evidence[-1].message_id if version.evidence else "",
         )

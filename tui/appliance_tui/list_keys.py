@@ -11,7 +11,7 @@ from textual.screen import Screen, ScreenResultType
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
-from appliance_tui.actions import ACTIONS, Action, bindings
+from appliance_tui.actions import ACTIONS, Action, actions, bindings
 
 EVERYWHERE = ("app.help", "app.quit")
 """The actions of the app that dialogs have, too: there, Textual takes no key of the app."""
@@ -132,6 +132,26 @@ class ListScreen(Screen[ScreenResultType]):
     def available(self, id: str) -> bool:
         """Whether an action of the footer would do something now. Its key says why not where it would not."""
         return id not in ("line.up", "line.down")  # only where there are earlier queries, or a start page
+
+    def why_not(self, id: str) -> str:
+        """Why an action would do nothing now, such as one for a row of an empty list; "" if it does something, or says
+        so itself."""
+        return ""
+
+    def on_key(self, event: events.Key) -> None:
+        """Say why a key does nothing. What a line takes does not come here, but for keys such as Enter."""
+        if isinstance(self.focused, Input):
+            return
+        keymap = self.app._keymap
+        pressed = (
+            action.id
+            for action in actions(getattr(self, "PLACE", ""))
+            if event.key in keymap.get(action.id, action.keys).split(",")
+        )
+        if reason := next(filter(None, map(self.why_not, pressed)), ""):
+            event.stop()
+            event.prevent_default()
+            self.notify(reason, timeout=3)
 
     def targets_pinned(self) -> bool:
         """Whether all that "Pin" acts on is pinned, so that it unpins."""

@@ -33,12 +33,13 @@ MAX_MESSAGES_PER_READ = 500
 @dataclass(frozen=True, slots=True)
 class MemoryListing:
     """The entries of a view, a note about them, how many statements are to be reviewed, and the ids of all pinned
-    messages."""
+    messages. ``more`` says that there are further entries."""
 
     entries: Sequence[Entry]
     note: str
     review_count: int
     pinned: frozenset[str] = frozenset()
+    more: bool = False
 
 
 def load_listing(
@@ -51,24 +52,25 @@ def load_listing(
     """
     review = memory.facts.review(user)
     pinned = memory.pins.pinned(memory.settings.user if user is None else user)
-    notes = []
+    notes, more = [], False
     entries: Iterable[Entry]
     if view == "facts":
         entries = fact_entries(memory.facts.profile(user) if state == "held" else memory.facts.list(user, state=state))
     elif view == "review":
         entries = fact_entries(review)
     elif view == "summaries":
-        summaries = memory.summaries.list(user_id=user, level=level, limit=limit)
+        summaries = memory.summaries.list(user_id=user, level=level, limit=limit + 1)
+        summaries, more = summaries[:limit], len(summaries) > limit
         titles = {id: memory.sessions.info(id).title or "" for id in {summary.session_id for summary in summaries}}
         entries = summary_entries(summaries, titles)
-        notes += [f"first {limit:,}; press + for more"] if len(summaries) == limit else []
+        notes += [f"first {limit:,}; press + for more"] if more else []
     elif view == "core":
         entries = block_entries(memory.core.list(user))
     else:
         entries = map(PinEntry, pinned)
     if view == "facts" and (pending := memory.facts.pending()):
         notes.append(f"{pluralize(pending, 'message')} not yet searched for facts")
-    return MemoryListing(list(entries), " · ".join(notes), len(review), frozenset(one.id for one in pinned))
+    return MemoryListing(list(entries), " · ".join(notes), len(review), frozenset(one.id for one in pinned), more)
 
 
 def load_details(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -50,9 +50,11 @@ class AttachmentsScreen(PendingRowsScreen[None], ModalScreen[None]):
     PLACE: ClassVar[str] = "attachments"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("attachments")]
 
-    def __init__(self, session: SessionInfo | None) -> None:
+    def __init__(self, session: SessionInfo | None, go_to_message: Callable[[str], None] | None = None) -> None:
+        """``go_to_message`` goes to a message of the conversation, where that is read already."""
         super().__init__()
         self._session = session
+        self._go_to_message = go_to_message
         self._is_of_all = session is None
         self._kind: AttachmentKind | None = None
         self._total = 0
@@ -82,6 +84,13 @@ class AttachmentsScreen(PendingRowsScreen[None], ModalScreen[None]):
         if id == "attachments.all":
             return self._session is not None
         return id != "attachments.kind" or self._kind is not None or bool(self._rows.items)
+
+    def why_not(self, id: str) -> str:
+        """As ``ListScreen``."""
+        if id == "attachments.all" and self._session is None:
+            return "These are the files of all conversations."
+        is_for_file = id in ("attachments.open", "attachments.read")
+        return "No file is listed." if is_for_file and not self.rows_pending and self._rows.chosen is None else ""
 
     def _load(self) -> None:
         session = None if self._is_of_all else self._session
@@ -143,9 +152,13 @@ class AttachmentsScreen(PendingRowsScreen[None], ModalScreen[None]):
             begin(self, partial(open_attachment, self.appliance, file), "open", exclusive=True)
 
     def action_read(self) -> None:
-        if (file := self._rows.chosen) is not None:
-            app = self.appliance
-            self.dismiss()
+        if (file := self._rows.chosen) is None:
+            return
+        app, go_to_message = self.appliance, self._go_to_message
+        self.dismiss()
+        if go_to_message is not None and self._session is not None and file.session_id == self._session.id:
+            go_to_message(file.message_id)
+        else:
             app.read(file.session_id, file.message_id)
 
     def action_close(self) -> None:

@@ -83,6 +83,7 @@ class CalendarScreen(FrameScreen):
     def on_mount(self) -> None:
         super().on_mount()
         self._is_loaded = False
+        self._counted_filters = self.filters
         self._shown_day: date | None = None
         self._queries = SerialWorker(self, self.appliance.memory_worker)
         self._day_queries = SerialWorker(self, self.appliance.memory_worker)
@@ -127,8 +128,15 @@ class CalendarScreen(FrameScreen):
             days = await self._queries.run_query(lambda memory: load_days(memory, filters, user))
             first_time, self._is_loaded = not self._is_loaded, True
             self.grid.show(days)
-            if first_time and days.days and self.grid.selected not in days.counts:
+            has_other_filters, self._counted_filters = filters != self._counted_filters, filters
+            selected = self.grid.selected
+            if first_time and days.days and selected not in days.counts:
                 self.grid.selected = days.next_day(self.grid.today, -1) or days.days[-1]
+            elif not days.of_year(selected.year) and (
+                has_other_filters or selected.year not in days.years(self.grid.today)
+            ):
+                # A year that is empty for the filters, or now: what there is may be years away.
+                self.grid.selected = days.nearest(selected) or selected
             self._show_title()
             self._show_year()
             self._schedule_day()
@@ -153,7 +161,7 @@ class CalendarScreen(FrameScreen):
         """The years, the selected one with its numbers, and what the marks stand for."""
         grid, days = self.grid, self.grid.day_counts
         parts: dict[int, Content] = {}
-        for year in days.years(grid.today):
+        for year in sorted({*days.years(grid.today), grid.selected.year}):  # no day may match
             if year != grid.selected.year:
                 link = Style.from_meta({"@click": f"screen.go_year({year})"})
                 parts[year] = Content.styled(str(year), MUTED).stylize(link)

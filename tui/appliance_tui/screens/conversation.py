@@ -21,7 +21,7 @@ from appliance_tui.actions import display_key
 from appliance_tui.attached_files import open_attachment
 from appliance_tui.branches import choose_branch
 from appliance_tui.conversation_search import ConversationSearch, query_search, typed_search
-from appliance_tui.destinations import first_day_since
+from appliance_tui.destinations import DATE_EXAMPLES, first_day_since
 from appliance_tui.screens.matches_screen import MatchesScreen
 from appliance_tui.screens.picker import PickerOption, PickerScreen
 from appliance_tui.undo import message_pins, toggle_pins
@@ -354,7 +354,7 @@ class ConversationScreen(MatchesScreen):
         self.transcript.toggle_fold()
 
     def action_date(self) -> None:
-        self.query_one(QuestionLine).ask("date", "Go to: 2024-03, 9 March 2024 or last May", checked=True)
+        self.query_one(QuestionLine).ask("date", f"Go to: {DATE_EXAMPLES}", checked=True)
 
     def action_find(self) -> None:
         self.query_one(QuestionLine).ask("find", "Find in this conversation")
@@ -405,12 +405,16 @@ class ConversationScreen(MatchesScreen):
 
     def action_quote(self, number: int) -> None:
         """Go to the message of a quote of the summary."""
-        summary, layout = self.query_one(SummaryPanel).summary, self.transcript.conversation_layout
+        summary = self.query_one(SummaryPanel).summary
         quotes = message_links(summary) if summary is not None else []
-        if 0 < number <= len(quotes) and layout is not None:
-            index = layout.index_by_id.get(quotes[number - 1][0])
-            if index is not None:
-                self.transcript.jump(index, 0.5)
+        if 0 < number <= len(quotes):
+            self.go_to_message(quotes[number - 1][0])
+
+    def go_to_message(self, id: str) -> None:
+        """Go to a message of this conversation, if it is still there."""
+        layout = self.transcript.conversation_layout
+        if layout is not None and (index := layout.index_by_id.get(id)) is not None:
+            self.transcript.jump(index, 0.5)
 
     def action_quotes(self) -> None:
         if (summary := self._require_summary()) is None:
@@ -466,6 +470,13 @@ class ConversationScreen(MatchesScreen):
         if (id := self.transcript.marked_id) is not None:
             with self.appliance.report_errors():
                 await open_attachment(self.appliance, id)
+
+    def action_files(self) -> None:
+        """List the files of the conversation."""
+        from appliance_tui.screens.attachments import AttachmentsScreen
+
+        if self.info is not None:
+            self.app.push_screen(AttachmentsScreen(self.info, self.go_to_message))
 
     def action_person(self) -> None:
         layout = self.transcript.conversation_layout

@@ -61,6 +61,10 @@ REFRESH_INTERVAL_SECONDS = 1.0
 MAX_AUTHORS = 8
 """Authors in the preview, those with most messages."""
 
+FOR_CURRENT = ("read", "rename", "select", "extend", "extend_back")
+FOR_SELECTED = ("pin", "forget", "export", "editor", "tags")
+"""Actions for the current conversation, and those for the selected ones."""
+
 EMPTY_HINT = "No conversations yet. 'appliance ingest PATH' imports an export; F9 shows sample chats."
 
 
@@ -131,7 +135,6 @@ class ConversationsScreen(SelectingScreen):
         self._previews: OrderedDict[tuple[object, ...], Content] = OrderedDict()
         self._refresh_pending = False
         self._loading_more = False
-        self._is_loaded = False
         self._previous_title = ""
         self.watch(self.app, "user", self._user_changed, init=False)
         self.watch(self.app, "name_keys", self._names_changed, init=False)
@@ -204,7 +207,6 @@ class ConversationsScreen(SelectingScreen):
             self._loading_more = False
 
     def _show(self, *, keep_mark: bool) -> None:
-        self._is_loaded = True
         self.sessions.show([*self.listing.sessions, *self.listing.ancestors], keep_mark=keep_mark)
         self.show_selection()
 
@@ -237,7 +239,7 @@ class ConversationsScreen(SelectingScreen):
             self.drop_missing()
 
     def on_screen_resume(self) -> None:
-        if self._is_loaded:
+        if not self.rows_pending:
             self._schedule_refresh()
 
     def _schedule_refresh(self) -> None:
@@ -271,8 +273,18 @@ class ConversationsScreen(SelectingScreen):
         """As ``ListScreen``: what acts on a conversation needs one."""
         if id == "conversations.clear":
             return self.view.is_filtered
-        on_selected = ("read", "pin", "rename", "forget")
-        return id.removeprefix("conversations.") not in on_selected or self.sessions.marked is not None
+        return not self._lacks_row(id)
+
+    def why_not(self, id: str) -> str:
+        """As ``ListScreen``."""
+        return "No conversation is listed." if not self.rows_pending and self._lacks_row(id) else ""
+
+    def _lacks_row(self, id: str) -> bool:
+        """Whether an action is for a conversation, and there is none."""
+        name = id.removeprefix("conversations.")
+        if name in FOR_SELECTED:
+            return not self.target_ids()
+        return name in FOR_CURRENT and self.sessions.marked is None
 
     def targets_pinned(self) -> bool:
         """As ``ListScreen``."""
@@ -367,7 +379,7 @@ class ConversationsScreen(SelectingScreen):
             self.appliance.tag(self.target_ids())
         elif (info := self.sessions.marked) is not None:
             tags = ", ".join(map(one_line, editable_tags(info)))
-            self.query_one(QuestionLine).ask(f"tags {info.id}", "Tags, separated by commas", tags)
+            self.query_one(QuestionLine).ask(f"tags {info.id}", "Tags, separated by commas", tags, extends=True)
 
     def action_calendar(self) -> None:
         values = self.view.list_arguments(None)

@@ -26,6 +26,7 @@ from appliance_tui.list_keys import ListScreen
 from appliance_tui.throughput import format_bytes
 from appliance_tui.widgets.display_text import abbreviate_home, one_line, pluralize
 from appliance_tui.widgets.path_line import PathInput
+from appliance_tui.widgets.prompt_line import prefill
 from appliance_tui.workers import begin, error_text
 
 if TYPE_CHECKING:
@@ -107,9 +108,8 @@ class ExportScreen(ListScreen[None], ModalScreen[None]):
             self._file_name = await self._app.memory_worker.run_query(partial(file_name, ids=self._ids))
             path = await asyncio.to_thread(free_path, default_folder(), self._file_name, FORMATS[self._format].suffix)
             line = self.query_one(PathInput)
-            if not line.value:
-                line.value = abbreviate_home(str(path))
-                line.cursor_position = len(line.value)
+            if not line.value:  # else the person was faster
+                prefill(line, abbreviate_home(str(path)))
 
     def _show_format(self) -> None:
         for label in self.query(FormatLabel):
@@ -132,8 +132,8 @@ class ExportScreen(ListScreen[None], ModalScreen[None]):
         line = self.query_one(PathInput)
         former, self._format = FORMATS[self._format].suffix, format
         if line.value.endswith(former):
-            line.value = line.value.removesuffix(former) + FORMATS[format].suffix
-            line.cursor_position = len(line.value)
+            is_edited = line.selected_text != line.value
+            prefill(line, line.value.removesuffix(former) + FORMATS[format].suffix, extends=is_edited)
         self._show_format()
 
     @on(Input.Changed)

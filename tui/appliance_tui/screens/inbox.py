@@ -275,6 +275,18 @@ class InboxScreen(FrameScreen):
                 return self.appliance.import_queue.current is not None
         return True
 
+    def why_not(self, id: str) -> str:
+        """As ``ListScreen``."""
+        match id:
+            case "inbox.resume" if not self.rows_pending and not self._unfinished:
+                return "No import was broken off."
+            case "inbox.retry" | "inbox.contents" | "inbox.preview" | "inbox.copy" | "inbox.give_up":
+                if not self.rows_pending and self._marked_row is None:
+                    return "No file is listed."
+                if id == "inbox.give_up" and self._marked_unfinished is None:
+                    return "This import was not broken off."
+        return ""
+
     def label(self, action: Action) -> str:
         """As ``ListScreen``: Enter imports again what was not read completely, and lists what any other file gave."""
         return "Contents" if action.id == "inbox.retry" and not self._is_retriable else super().label(action)

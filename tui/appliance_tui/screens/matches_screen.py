@@ -137,13 +137,18 @@ class MatchesScreen(SelectingScreen):
         self._show_position()
 
     def action_found(self, by: int) -> None:
-        """Go to the next match (``by`` 1) or the previous one (-1), wrapping at the ends."""
+        """Go to the next match (``by`` 1) or the previous one (-1); as no list does, it does not turn round."""
         if self._search_in is None:
             self.action_find()
         elif self.hits:
             mark = self.transcript.mark
             index = bisect_left(self.hits, mark + 1) if by > 0 else bisect_left(self.hits, mark) - 1
-            self.transcript.seek(self.hits[index % len(self.hits)])
+            if 0 <= index < len(self.hits):
+                self.transcript.seek(self.hits[index])
+            elif mark in self.hits:
+                self.notify("This is the last match." if by > 0 else "This is the first match.", timeout=2)
+            else:
+                self.notify(f"No match {'after' if by > 0 else 'before'} this message.", timeout=2)
         elif not self._is_searching:
             self._begin_search(self._search_in, goes_to_first=True)
 

@@ -59,6 +59,13 @@ DETAIL_PAUSE_SECONDS = 0.03
 CHANGE_PAUSE_SECONDS = 0.5
 """Seconds after a change in the memory before the list is reloaded: an import makes many."""
 
+NOUNS = {"facts": "fact", "review": "statement", "summaries": "summary", "pinned": "message", "core": "block"}
+"""What the entries of a view are."""
+
+FOR_ENTRY = ("open", "importance", "pin", "select", "extend", "extend_back", "export", "editor")
+FOR_FACT, FOR_BLOCK = ("accept", "correct", "reject"), ("versions", "limit", "protect")
+"""Actions that need an entry, a fact, or a block of core memory."""
+
 EMPTY_HINTS = {
     "facts": "No facts. Chat, import conversations, or press n to add a fact.",
     "review": "Nothing to review.",
@@ -155,7 +162,7 @@ class MemoryScreen(SelectingScreen):
             "summaries": f"level {self._level}" if self._level else "all levels",
         }
         self.query_one("#entries-pane").border_title = " · ".join(
-            [f"{count:,}", *filter(None, [titles.get(self._view)])]
+            [f"{'first ' * self._listing.more}{count:,}", *filter(None, [titles.get(self._view)])]
         )
         filter_note = f"filter: {self._filter}" if self._filter else ""
         self._rows.empty_text = "" if self._filter else EMPTY_HINTS[self._view]
@@ -208,6 +215,17 @@ class MemoryScreen(SelectingScreen):
             case "memory.clear":
                 return bool(self._filter)
         return True
+
+    def why_not(self, id: str) -> str:
+        """As ``ListScreen``. Forgetting goes on to others without an entry."""
+        name, entry = id.removeprefix("memory."), self._rows.chosen
+        if self.rows_pending or name not in (*FOR_ENTRY, *FOR_FACT, *FOR_BLOCK):
+            return ""
+        if name in FOR_BLOCK and not isinstance(entry, BlockEntry):
+            return "Select a block first (press 5 for core memory)."
+        if name in FOR_FACT and self._view not in ("facts", "review"):
+            return ""  # it says so itself
+        return f"No {NOUNS[self._view]} is listed." if entry is None else ""
 
     def label(self, action: Action) -> str:
         """As ``ListScreen``; a block of core memory is changed in the editor."""

@@ -50,6 +50,9 @@ DETAIL_PAUSE_SECONDS = 0.03
 CHANGE_PAUSE_SECONDS = 0.5
 """Seconds after a change in the memory before the list is loaded again: an import makes many."""
 
+FOR_PERSON = ("merge", "split", "rename", "me", "set_me", "calendar", "select", "extend")
+"""Actions that need a person, by their ids and as they are carried out."""
+
 EMPTY_HINT = "No people yet. They come from the authors of imported chats and mails."
 NO_PROPOSALS_HINT = "No proposals: no two people look like the same person."
 
@@ -259,9 +262,20 @@ class PeopleScreen(SelectingScreen):
         """Decisions about a proposal need one, and those about a person need a person."""
         if action in ("accept", "reject"):
             return bool(self._marked_proposals())
-        if action in ("merge", "split", "rename", "set_me", "calendar", "select", "extend"):
+        if action in FOR_PERSON:
             return self._person is not None
         return super().check_action(action, parameters)
+
+    def why_not(self, id: str) -> str:
+        """As ``ListScreen``."""
+        name = id.removeprefix("people.").removesuffix("_back")
+        if self._list is None or name not in ("open", "accept", "reject", *FOR_PERSON):
+            return ""
+        if self._rows.chosen is None:
+            return f"No {'person' if self._view == 'people' else 'proposal'} is listed."
+        if name in FOR_PERSON and self._person is None:
+            return "Select a person first (press 1 for people)."
+        return "" if name not in ("accept", "reject") or self._marked_proposals() else "No proposal about this person."
 
     def action_view(self, view: str) -> None:
         self.query_one(Tabs).active = view

@@ -44,6 +44,8 @@ LINES_AROUND = 7
 COUNT_DELAY_SECONDS = 0.4
 """Seconds after the hits before all of them are counted: that takes as long as a search, and delays no key then."""
 
+NO_HIT = "No hit is listed."
+
 PREVIEW_COLUMNS = 110
 """Columns from which the selected hit is shown beside the list."""
 
@@ -328,6 +330,11 @@ class SearchScreen(FilteredScreen):
             return start_page.chosen is not None
         return id == "recall.filter" or not id.startswith("recall.") or self._marked_hit is not None
 
+    def why_not(self, id: str) -> str:
+        """As ``ListScreen``: of an empty list. It speaks of letters itself."""
+        is_empty = self.query_one("#results").display and self._marked_hit is None
+        return NO_HIT if is_empty and id in ("recall.open", "recall.extend", "recall.extend_back") else ""
+
     def label(self, action: Action) -> str:
         """As ``ListScreen``; on the start page the first step selects."""
         page = self.query_one(StartPagePanel)
@@ -399,6 +406,8 @@ class SearchScreen(FilteredScreen):
             self._history.add(self.appliance.active_user)
             self._is_reading = True
             self.appliance.read(hit.session_id, hit.message_id, self.query_one(HitList).results)
+        else:
+            self.notify(NO_HIT, timeout=3)
 
     def action_search(self) -> None:
         """Go to the line; from there, up is for earlier queries and down for the first entry of the start page."""

@@ -146,7 +146,7 @@ class HitList(SelectableRows, OptionRows):
         matches = self.results.matches.get(hit.message_id)
         words = matches.words if matches is not None else ()
         snippet = highlight_words(one_line(hit.snippet), words, f"bold {colours.match}")
-        return Content.assemble(head, "\n  " if follows else "\n", snippet)
+        return Content.assemble(head, "\n", snippet)
 
     @property
     def chosen(self) -> Hit | None:

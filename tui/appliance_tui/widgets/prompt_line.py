@@ -11,8 +11,16 @@ from textual.containers import Horizontal
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
+from textual.widgets.input import Selection
 
 from appliance_tui.actions import bindings
+
+
+def prefill(line: Input, text: str, *, extends: bool = False) -> None:
+    """Put a text into a line for the person to take or to change. It is selected, so that the first letter takes its
+    place and an arrow keeps it, unless what is typed ``extends`` it."""
+    line.value = text
+    line.selection = Selection.cursor(len(text)) if extends else Selection(0, len(text))
 
 
 class AnswerInput(Input):
@@ -51,7 +59,7 @@ class PromptLine(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Static("", markup=False)
-        yield AnswerInput(compact=True)
+        yield AnswerInput(compact=True, select_on_focus=False)
 
     def ask(self, purpose: str, label: str, value: str = "", example: str = "", *, extends: bool = False) -> None:
         """Ask for something, starting from the draft for this purpose, else from ``value``, which the first letter
@@ -60,10 +68,8 @@ class PromptLine(Horizontal):
         self.query_one(Static).update(label)
         line = self.query_one(Input)
         line.placeholder = example
-        line.select_on_focus = not extends
         with line.prevent(Input.Changed):
-            line.value = self._drafts.get(purpose, value)
-        line.cursor_position = len(line.value)
+            prefill(line, self._drafts.get(purpose, value), extends=extends)
         self.display = True
         line.focus()
 
@@ -129,16 +135,18 @@ class QuestionLine(Input):
         self._previous_focus: Widget | None = None
         self._is_checked = False
 
-    def ask(self, about: str, placeholder: str, text: str = "", *, checked: bool = False) -> None:
-        """Show the question and take the focus until it is answered."""
+    def ask(
+        self, about: str, placeholder: str, text: str = "", *, checked: bool = False, extends: bool = False
+    ) -> None:
+        """Show the question and take the focus until it is answered. The first letter replaces ``text``, unless it
+        ``extends`` it."""
         if not self.display:
             self._previous_focus = self.screen.focused
         self.about = about
         self._is_checked = checked
         self.placeholder = placeholder
-        self.value = text
+        prefill(self, text, extends=extends)
         self.display = True
-        self.cursor_position = len(text)
         self.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
