@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from appliance.errors import ApplianceError
+from appliance.paths import absolute_paths
 from appliance.report_groups import outcome_of
 from appliance_tui.throughput import Throughput
 from appliance_tui.workers import ImportProgressed, MemoryChanged, begin, error_text, show_errors
@@ -131,7 +132,8 @@ class ImportQueue:
         """Import files and folders after those already in the queue. A ``dry_run`` changes nothing; ``again`` also
         takes in what was forgotten; ``options`` are further arguments of the import, such as those that one was begun
         with which was broken off."""
-        job = _ImportJob(paths, user, dry_run, again, options or {})
+        # The memory names files by their absolute paths, and its reports by those that it was given.
+        job = _ImportJob(list(absolute_paths(paths)), user, dry_run, again, options or {})
         self.queue.append(job)
         if self.current is None:
             begin(self._app, self._run_queue)
