@@ -19,6 +19,7 @@ from textual.widgets import Input, Static
 from appliance.paths import absolute_paths
 from appliance_tui.actions import Action, bindings
 from appliance_tui.frame import KeyFooter
+from appliance_tui.ingestion import ALL_READ
 from appliance_tui.list_keys import ListScreen
 from appliance_tui.path_input import parse_paths, source_file
 from appliance_tui.widgets.display_text import abbreviate_home, one_line, pluralize, sanitize
@@ -191,8 +192,9 @@ async def import_and_notify(app: ApplianceApp, paths: Sequence[Path], options: M
     user = app.user if options is None else options.get("user_id")
     outcome = await app.import_queue.import_files(paths, user, options=options)
     if outcome.stopped is not None:
-        app.notify(one_line(outcome.error), title="Import stopped", markup=False)
-        return False
+        is_read = outcome.error == ALL_READ
+        app.notify(one_line(outcome.error), title="Imported" if is_read else "Import stopped", markup=False)
+        return is_read
     if outcome.error:
         app.notify(one_line(outcome.error), title="Not imported", severity="error", markup=False)
         return False
