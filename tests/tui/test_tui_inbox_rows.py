@@ -152,3 +152,19 @@ def test_the_latest_failure_is_seen_and_said_where_one_is(home: Path, tmp_path: 
             assert said.title == "Nothing imported" and "1 file could not be read" in said.message
 
     run(body)
+
+
+def test_a_file_that_was_not_recognised_is_known_when_the_screen_is_opened_again(home: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"a": [1, 2]}')
+
+    async def body() -> None:
+        for is_first in (True, False):
+            async with shown(home) as (app, pilot):
+                await pilot.press("f5")
+                if is_first:
+                    await import_and_notify(app, [bad])
+                await until(pilot, lambda: listed(app, "#inbox-files")[0] == ["bad.json"])
+                assert app.screen.query_one("#inbox-files", FileList)._rows[0].state == "failed"
+
+    run(body)
