@@ -122,12 +122,26 @@ def as_paths(paths: Paths) -> list[Path]:
     path_list = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     for path in path_list:
         check_path(path)
-    return [Path(path).expanduser() for path in path_list]
+    # Not Path.expanduser, which raises for a user that does not exist.
+    return [Path(os.path.expanduser(path)) for path in path_list]
+
+
+def absolute_path(path: str | os.PathLike[str]) -> Path:
+    """Return the absolute path by which a file or folder is known: without "..", and with the links that it names. Only
+    where ".." leads back out of a link is it another one, without links."""
+    plain = os.path.abspath(path)
+    if os.pardir not in Path(path).parts:
+        return Path(plain)
+    try:
+        is_same = os.path.samefile(plain, path)
+    except (OSError, ValueError):
+        is_same = not os.path.lexists(path)
+    return Path(plain if is_same else os.path.realpath(path))
 
 
 def absolute_paths(paths: Paths) -> dict[Path, str]:
     """Return the absolute path of each path, and the path as it was given."""
-    return {path.absolute(): str(path) for path in as_paths(paths)}
+    return {absolute_path(path): str(path) for path in as_paths(paths)}
 
 
 def as_given(path: str, given: Mapping[Path, str]) -> str:

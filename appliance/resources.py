@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from datetime import date
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from appliance import requests as r
 from appliance.errors import ApplianceError
+from appliance.paths import absolute_path
 from appliance.requests import is_private_id
 from appliance.types import (
     ArchiveReport,
@@ -313,7 +313,7 @@ class Erasure(_Resource):
     ) -> ErasurePreview:
         """Show what ``forget`` would erase of a user's memory; see ``requests.PreviewErasureRequest``."""
         if source is not None and _is_path(source):
-            source = str(Path(os.path.expanduser(source)).absolute())  # sources are named so
+            source = str(absolute_path(os.path.expanduser(source)))  # sources are named so
         return self._transport.send(
             r.PreviewErasureRequest(
                 references, source=source, query=query, title=title, author=author, author_name=author_name,

@@ -89,7 +89,6 @@ class Ingestion:
         secrets: SecretPolicy | None = None,
         keep_attachments: bool | None = None,
         day_first: bool | None = None,
-        progress: OnFile = lambda path, messages: None,
     ) -> pipeline.IngestContext:
         """The context of an ingestion into this home.
 
@@ -109,7 +108,6 @@ class Ingestion:
             dry_run=dry_run,
             include_forgotten=include_forgotten,
             drop_secrets=(secrets or self._settings.secrets.policy) == "drop",
-            progress=progress,
             score_importance=importance.score,
             yield_to_queries=self._admission.yield_to_queries,
             is_idle=self._admission.is_idle,
@@ -164,14 +162,18 @@ class Ingestion:
             secrets=request.secrets,
             keep_attachments=request.keep_attachments,
             day_first=request.day_first,
-            progress=lambda file, messages: on_progress(Progress("reading", messages, file=as_given(file, given))),
+        )
+        caller = _ImportCaller(
+            lambda file, messages: on_progress(Progress("reading", messages, file=as_given(file, given))),
+            context.yield_to_queries,
         )
         # An upload goes with the server that received it.
         lasting = [path for path in given if not (request.dry_run or path.is_relative_to(self._home.uploads))]
         with self._unfinished_imports.running(lasting, scope, options_of(request)) as running:
-            tallies, stopped = _read(list(given), context, running)
+            tallies, stopped = _read(list(given), context, running, caller)
         if lasting and not stopped:  # a full disk takes no notes
             self._note_outcomes(tallies, scope, keeps_owners=context.keep_owners)
+        caller.raise_interruption()
         embedded = 0
         if not stopped:
             self._refresh_people()
@@ -257,34 +259,68 @@ def _repeated_sessions(tallies: Sequence[FileTally]) -> int:
     return sum(len(tally.sessions) for tally in tallies) - len(set().union(*(tally.sessions for tally in tallies)))
 
 
+class _ImportCaller:
+    """The caller of an import, who is told what is read and may interrupt it by raising. A file of which the last
+    messages were just stored is finished first; the import ends before another one is read."""
+
+    def __init__(self, progress: OnFile, yield_to_queries: Callable[[], None]) -> None:
+        self._progress = progress
+        self._yield_to_queries = yield_to_queries
+        self._interruption: BaseException | None = None
+        self.begun: list[str] = []
+        """The files of which something was stored, in order."""
+
+    def note_progress(self, file: str, messages: int) -> None:
+        """Tell of stored messages; called after each transaction."""
+        if self.begun[-1:] != [file]:
+            self.begun.append(file)
+        try:
+            self._progress(file, messages)
+        except BaseException as error:
+            self._interruption = error
+
+    def yield_to_queries(self) -> None:
+        """Called between small steps; raises what the caller did."""
+        self.raise_interruption()
+        self._yield_to_queries()
+
+    def raise_interruption(self) -> None:
+        """Raise what the caller raised, if anything."""
+        if self._interruption is not None:
+            raise self._interruption
+
+    def has_raised(self, error: BaseException) -> bool:
+        """Whether an error is the caller's."""
+        return error is self._interruption
+
+
 def _read(
-    paths: Sequence[Path], context: pipeline.IngestContext, running: RunningImport
+    paths: Sequence[Path], context: pipeline.IngestContext, running: RunningImport, caller: _ImportCaller
 ) -> tuple[list[FileTally], str]:
-    """Read sources into the memory. Returns what was read of each document, and why it ended early if the disk has no
-    room.
+    """Read sources into the memory, as far as the caller does not interrupt it. Returns what was read of each document,
+    and why it ended early if the disk has no room.
 
     Raises:
         DiskFull: Nothing was read.
     """
     tallies: list[FileTally] = []
-    begun: list[str] = []
-
-    def note_file(file: str, messages: int) -> None:
-        if begun[-1:] != [file]:
-            begun.append(file)
-        context.progress(file, messages)
-
     try:
-        noting = replace(context, progress=note_file, note_begun=running.note)
+        told = replace(
+            context, progress=caller.note_progress, yield_to_queries=caller.yield_to_queries, note_begun=running.note
+        )
         for path in paths:
-            for tally in pipeline.ingest([path], noting):
+            for tally in pipeline.ingest([path], told):
                 tallies.append(tally)
             if not context.dry_run:
                 running.finish(path, context.scope)
+            caller.raise_interruption()
     except DiskFull as error:
-        if not tallies and not begun:
+        if not tallies and not caller.begun:
             raise
         finished = {tally.path for tally in tallies}
-        half_read = "".join(f"{file} was read in part. " for file in begun[-1:] if file not in finished)
+        half_read = "".join(f"{file} was read in part. " for file in caller.begun[-1:] if file not in finished)
         return tallies, f"{half_read}No further file was read: {error.where or ''}: {error.args[0]}"
+    except BaseException as error:
+        if not caller.has_raised(error):
+            raise
     return tallies, ""

@@ -67,7 +67,7 @@ class Overviews(OverviewService):
 
     def unfinished_imports(self, request: r.UnfinishedImportsRequest) -> list[UnfinishedImport]:
         """See ``UnfinishedImportsRequest``."""
-        found = self._unfinished_imports.list()
+        found = self._unfinished_imports.list(running=request.running)
         return [one for one in found if request.user_id in (None, one.user_id)]
 
     def give_up_import(self, request: r.GiveUpImportRequest) -> None:

@@ -78,18 +78,21 @@ class UnfinishedImports:
             with self._lock:
                 self._running.subtract(keys)
 
-    def list(self, scope: Scope | None = None) -> list[UnfinishedImport]:
-        """The imports that were broken off, the first one first; only those for a scope, if one is given."""
-        notes = imports.unfinished(self._database.read())
-        with self._lock:
-            return [
-                UnfinishedImport(
-                    note.shown_path, note.scope.user_id, note.scope.namespace,
-                    iso_from_microseconds(note.begun_at), note.options,
-                )
-                for note in notes
-                if self._running[note.path, note.scope] <= 0 and scope in (None, note.scope)
-            ]  # fmt: skip
+    def list(self, scope: Scope | None = None, *, running: bool = False) -> list[UnfinishedImport]:
+        """The imports that were broken off, the first one first; only those for a scope, if one is given. With
+        ``running`` also those that run now and have stored something."""
+        with self._lock:  # held while the notes are read, so that one that ends meanwhile is not listed as broken off
+            notes = [
+                (note, self._running[note.path, note.scope] > 0) for note in imports.unfinished(self._database.read())
+            ]
+        return [
+            UnfinishedImport(
+                note.shown_path, note.scope.user_id, note.scope.namespace, iso_from_microseconds(note.begun_at),
+                note.options, is_running,
+            )
+            for note, is_running in notes
+            if scope in (None, note.scope) and (running or not is_running)
+        ]  # fmt: skip
 
     def give_up(self, path: str, scope: Scope) -> None:
         """Forget that the import of a path, as ``list`` names it, was broken off."""

@@ -13,6 +13,9 @@ from appliance.formats.base import Document, DocumentHead
 UNFINISHED = "an export or a copy was not finished: export or copy it again"
 """What to do with a file that breaks off."""
 
+UNKNOWN_BEGINNING = "not recognised: no known chat export begins with"
+"""Why a file is not read that may be an export of a kind which no parser knows; its beginning follows."""
+
 _NO_TEXT = "the file is no text"
 _UNPACK = "unpack it, and name the file or folder in it"
 _NAME_AN_EXPORT = "a chat export is a text, a zip, a folder or a database: name one of them"
@@ -83,7 +86,7 @@ def recognition_error(
     if not document.explicit and (has_export_name or (has_usual_name and not is_text)):
         reason = f"it has the name of an export, but no known one begins with {beginning}"
         return InputError(reason, where=document.name, hint=UNFINISHED)
-    reason = f"not recognised: no known chat export begins with {beginning}"
+    reason = f"{UNKNOWN_BEGINNING} {beginning}"
     return InputError(reason, where=document.name, hint=f"if it is one of them, {_NAME_THE_FORMAT}")
 
 

@@ -8,12 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from appliance.formats.unrecognised import UNKNOWN_BEGINNING
 from appliance.ingest.sources import NOT_RECOGNISED
 from appliance.ingest.watch_roots import stamp_of
 from appliance.store import file_problems, watched_files
 from appliance.store.database import Database
 from appliance.store.watched_files import WatchedEntry
 from appliance.types import FileReport
+
+_UNKNOWN = (
+    "not recognised as a chat export; if it is one of a format that 'appliance ingest --help' lists, name the format"
+)
 
 
 def outcome_of(file: WatchedEntry, digest: bytes, reports: Sequence[FileReport]) -> WatchedEntry:
@@ -65,6 +70,8 @@ def _note(tx: sqlite3.Connection, by_file: Mapping[Path, Sequence[FileReport]], 
             continue
         entry = WatchedEntry(file, file_problems.BY_HAND, stamp, "queued", reader=reader, owner=owner)
         entry = outcome_of(entry, b"", documents)
+        if entry.reason.startswith(UNKNOWN_BEGINNING):
+            entry = replace(entry, reason=_UNKNOWN)  # without the beginning of a file that may be anything
         if entry.state not in ("failed", "partial"):
             file_problems.settle(tx, file, owner)
         elif any(report.new or report.updated for report in documents) or forgotten(file) is None:
@@ -72,9 +79,12 @@ def _note(tx: sqlite3.Connection, by_file: Mapping[Path, Sequence[FileReport]], 
 
 
 def _is_no_export(documents: Sequence[FileReport]) -> bool:
-    """Whether a file is no chat export that any parser knows: a person who names a picture has been told so."""
-    errors = [problem for report in documents for problem in report.errors]
-    return bool(errors) and all(problem.message.startswith(NOT_RECOGNISED) for problem in errors)
+    """Whether a file can be no chat export, as a picture: a person who names one has been told so. A text of an unknown
+    kind may be one."""
+    errors = [problem.message for report in documents for problem in report.errors]
+    return bool(errors) and all(
+        message.startswith(NOT_RECOGNISED) and not message.startswith(UNKNOWN_BEGINNING) for message in errors
+    )
 
 
 def _with_files(reports: Iterable[FileReport]) -> Iterable[tuple[FileReport, Path]]:

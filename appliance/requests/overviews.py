@@ -192,16 +192,18 @@ class DismissProblemsRequest(Request[list[FileProblem]]):
 @dataclass(frozen=True, slots=True)
 class UnfinishedImportsRequest(Request[list[UnfinishedImport]]):
     """List the imports that were begun and broken off, the first one first. ``memory.ingest(one.path, **one.options)``
-    goes on with one: what is stored already is recognised. One that runs now is not among them.
+    goes on with one: what is stored already is recognised.
 
     Args:
         user_id: Only those for this user's memory; by default those of all users.
+        running: Also those that run now and have stored something.
     """
 
     name: ClassVar[str] = "overview.unfinished_imports"
 
     _: KW_ONLY
     user_id: str | None = None
+    running: bool = False
 
 
 @dataclass(frozen=True, slots=True)

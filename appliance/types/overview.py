@@ -155,13 +155,14 @@ class ImportedFile:
 class UnfinishedImport:
     """An import that was begun and broken off. ``path`` is the file, folder or zip that was named, ``user_id`` and
     ``namespace`` whose memory it is for, ``begun_at`` is ISO 8601. ``options`` are the arguments that it was asked for
-    with: ``memory.ingest(path, **options)`` goes on."""
+    with: ``memory.ingest(path, **options)`` goes on. With ``is_running`` it was not broken off: it goes on now."""
 
     path: str
     user_id: str
     namespace: str
     begun_at: str
     options: Mapping[str, Any]
+    is_running: bool = False
 
 
 @dataclass(frozen=True, slots=True)

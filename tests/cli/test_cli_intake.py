@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from cli_runs import TRIP, Run, document, line, write
 
+from appliance import Appliance
 from appliance.cli.ingest import EMPTY_HINT
 from appliance.errors import DiskFull, ModelUnavailable
 from appliance.formats import FORMATS
 from appliance.ingest import pipeline
+from appliance_models import HashEmbedder
 
 FILE_KEYS = ["path", "format", "status", "conversations", "messages", "new", "updated", "duplicates",
              "documents", "pages", "kept", "errors", "notes", "read_with"]  # fmt: skip
@@ -333,6 +335,7 @@ def test_an_import_that_was_broken_off_is_named_resumed_or_given_up(
     status = run("status")
     assert "broken off: 'appliance ingest --resume' reads the rest" in status.stdout
     assert f"{chats}: the import was broken off" in status.stdout
+    assert "'appliance ingest --resume' reads the rest" in run("sources", "problems").stdout
     assert [one["user_id"] for one in document(run("status", "--json"))["files"]["unfinished"]] == ["ana"]
     assert run("ingest", "--resume", chats).exit_code == run("ingest", "--no-resume", "--user", "ana").exit_code == 2
     assert run("ingest").exit_code == 2
@@ -344,7 +347,37 @@ def test_an_import_that_was_broken_off_is_named_resumed_or_given_up(
     assert document(run("ingest", "--resume", "--json"))["files"] == []
 
     broken.append(True)
-    run("ingest", write(tmp_path / "more.jsonl", [line("more", 1, "One more")]))
+    more = write(tmp_path / "more.jsonl", [line("more", 1, "One more")])
+    run("ingest", more)
     assert "What was read of it stays." in run("ingest", "--no-resume").stdout
     assert document(run("ingest", "--no-resume", "--json")) == {"given_up": []}
     assert "broken off" not in run("status").stdout
+
+
+def test_what_is_being_read_or_was_broken_off_is_among_the_problems(run: Run, home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for name in "ab":
+        write(folder / f"{name}.jsonl", [line(name, 1, f"Something of {name}")])
+    seen: list[str] = []
+
+    def look_and_stop(path: str, messages: int) -> None:
+        seen.append(run("sources", "problems").stderr)
+        assert run("sources", "dismiss", folder).exit_code == 2
+        raise KeyboardInterrupt
+
+    with Appliance.open(home, embedder=HashEmbedder()) as memory, pytest.raises(KeyboardInterrupt):
+        memory.ingest(folder, on_file=look_and_stop)
+    assert f"{folder} is being read, since " in seen[0].replace("\n", " ") and "no import was broken off" in seen[0]
+    told = run("sources", "problems")
+    assert f"{folder}\n  The import was broken off (" in told.stdout and "The memory keeps 1 message in" in told.stdout
+    assert f"'appliance ingest {folder}' reads the rest; 'appliance sources dismiss {folder}'" in told.stdout
+    assert told.stderr == "" and "1 import was broken off" in run("sources").stderr
+    (begun,) = document(run("sources", "problems", "--json"))["broken_off"]
+    assert (begun["path"], begun["is_running"]) == (str(folder), False)
+
+    part = run("sources", "dismiss", folder / "b.jsonl")
+    assert part.exit_code == 2 and f"dismiss {folder}' gives all of it up" in part.stderr.replace("\n", " ")
+    assert f"gave up the import of {folder}" in run("sources", "dismiss", folder).stdout
+    assert run("sources", "dismiss", folder).exit_code == 4
+    assert "no import was broken off" in run("sources", "problems").stderr.replace("\n", " ")

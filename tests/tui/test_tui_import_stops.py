@@ -15,6 +15,7 @@ from screens import opened, run, shown, talk, until
 
 from appliance.ingest import batches
 from appliance_tui.app import ApplianceApp
+from appliance_tui.ingestion import ALL_READ
 from appliance_tui.screens.import_preview import ImportPreviewScreen, import_and_notify
 from appliance_tui.widgets.files import INCOMPLETE, UNFINISHED, FileList
 from appliance_tui.widgets.start_page import StartPagePanel
@@ -123,7 +124,7 @@ def test_a_stopped_import_is_partly_read_and_retry_imports_the_rest(home: Path, 
                 await until(pilot, lambda: app.import_queue.outcomes and "many" in listed(app))
             states = {name: state for name, (state, _) in listed(app).items()}
             assert states.pop("many") == "partial" and states.pop("talk.jsonl") == "skipped"
-            assert [*states.values()].count("partial") == 1
+            assert states and {*states.values()} == {"ok"}, "what was read of the folder was read completely"
             assert "Stopped. What was read by then is kept" in listed(app)["many"][1]
             imported = app.screen.query_one("#inbox-imports", FileList)
             imported.focus()
@@ -133,6 +134,31 @@ def test_a_stopped_import_is_partly_read_and_retry_imports_the_rest(home: Path, 
             await until(pilot, lambda: "many" not in listed(app))
             assert {state for state, _ in listed(app).values()} == {"ok", "skipped"}
             assert (await app.memory_worker.run_query(lambda memory: memory.status()))["counts"]["messages"] == 40
+
+    run(body)
+
+
+def test_a_file_that_was_read_before_its_import_was_stopped_is_read(home: Path, tmp_path: Path) -> None:
+    file = talk(tmp_path / "talk.jsonl")
+
+    async def body() -> None:
+        async with shown(home) as (app, pilot):
+            await pilot.press("f5")
+            on_file = app.import_queue._on_file
+
+            def stop_and_note(path: str, messages: int) -> None:
+                app.import_queue._stop.set()
+                on_file(path, messages)
+
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(app.import_queue, "_on_file", stop_and_note)
+                begin(app, partial(import_and_notify, app, [file]))
+                await until(pilot, lambda: app.import_queue.outcomes and app.import_queue.current is None)
+            assert app.import_queue.outcomes[0].error == ALL_READ
+            await until(pilot, lambda: listed(app) == {"talk.jsonl": ("ok", "")})
+            unfinished = await app.memory_worker.run_query(lambda memory: memory.overview.unfinished_imports())
+            assert unfinished == [] and not app.screen.available("inbox.resume")
+            assert [one.title for one in app._notifications] == ["Imported"]
 
     run(body)
 

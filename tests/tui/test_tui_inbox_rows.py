@@ -16,8 +16,9 @@ from appliance.types import FileReport, InputProblem
 from appliance_tui.app import ApplianceApp
 from appliance_tui.ingestion import ImportOutcome
 from appliance_tui.screens import inbox
-from appliance_tui.screens.import_preview import import_and_notify
+from appliance_tui.screens.import_preview import ImportPreviewScreen, import_and_notify
 from appliance_tui.widgets.files import FileList, FileRow, _row_content, outcome_rows, sentence, tell_apart
+from appliance_tui.widgets.path_line import PathInput
 
 
 def note(text: str) -> tuple[InputProblem, ...]:
@@ -99,6 +100,33 @@ def test_nothing_is_said_of_files_until_they_are_known_and_then_of_the_present_u
     run(body)
 
 
+@pytest.mark.parametrize("typed", ["exports", *(pytest.param(one, marks=pytest.mark.slow) for one in (
+    "exports/", "./exports", "other/../exports", "~/exports", "exports/one.jsonl", "linked",
+))])  # fmt: skip
+def test_a_file_is_listed_once_however_its_path_is_typed(
+    home: Path, tmp_path: Path, typed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("exports", "other"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "linked").symlink_to("exports")
+    talk(tmp_path / "exports" / "one.jsonl")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    async def body() -> None:
+        async with shown(home) as (app, pilot):
+            await pilot.press("f5", "a")
+            await until(pilot, lambda: isinstance(app.screen, ImportPreviewScreen))
+            app.screen.query_one(PathInput).value = typed
+            await pilot.press("enter", "enter")
+            await until(pilot, lambda: app.import_queue.outcomes and app.import_queue.current is None)
+            await until(pilot, lambda: app.screen._imported_files)
+            (stored,) = await app.memory_worker.run_query(lambda memory: memory.overview.imported_files())
+            assert [row.path for row in app.screen.query_one("#inbox-imports", FileList)._rows] == [stored.path]
+
+    run(body)
+
+
 @pytest.mark.slow
 def test_the_latest_failure_is_seen_and_said_where_one_is(home: Path, tmp_path: Path) -> None:
     many = tmp_path / "many"
@@ -122,5 +150,21 @@ def test_the_latest_failure_is_seen_and_said_where_one_is(home: Path, tmp_path: 
             await until(pilot, lambda: listed(app, "#inbox-imports")[0][0] == "bad.jsonl" and imported.scroll_y == 0)
             (said,) = (one for one in app._notifications if "to see why" in one.message)
             assert said.title == "Nothing imported" and "1 file could not be read" in said.message
+
+    run(body)
+
+
+def test_a_file_that_was_not_recognised_is_known_when_the_screen_is_opened_again(home: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"a": [1, 2]}')
+
+    async def body() -> None:
+        for is_first in (True, False):
+            async with shown(home) as (app, pilot):
+                await pilot.press("f5")
+                if is_first:
+                    await import_and_notify(app, [bad])
+                await until(pilot, lambda: listed(app, "#inbox-files")[0] == ["bad.json"])
+                assert app.screen.query_one("#inbox-files", FileList)._rows[0].state == "failed"
 
     run(body)

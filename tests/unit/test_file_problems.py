@@ -61,6 +61,25 @@ def test_a_file_is_dismissed_and_counts_anew_once_it_is_imported_again(memory: A
     assert [one.path for one in memory.overview.dismiss_problems(gone=True)] == [str(packed)]
 
 
+def test_a_named_file_that_is_not_recognised_is_kept_and_one_in_a_folder_or_a_picture_is_not(
+    memory: Appliance, tmp_path: Path
+) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for path in (tmp_path / "bad.json", folder / "other.json"):
+        path.write_text('{"marlene": [1, 2]}')
+    for path in (tmp_path / "picture.png", folder / "picture.png"):
+        path.write_bytes(b"\x89PNG\r\n\x1a\n")
+    memory.ingest([tmp_path / "bad.json", tmp_path / "picture.png", folder])
+    (found,) = memory.overview.file_problems()
+    assert (found.path, found.state) == (str(tmp_path / "bad.json"), "failed")
+    assert found.reason.startswith("not recognised") and "marlene" not in found.reason
+    assert troubles(memory) and [one.path for one in memory.overview.files()] == [found.path]
+    (tmp_path / "bad.json").write_text(GOOD)
+    memory.ingest(tmp_path / "bad.json")
+    assert troubles(memory) == [] and memory.overview.file_problems(dismissed=True) == []
+
+
 @pytest.mark.slow
 def test_what_became_of_a_watched_file_is_said_the_same_everywhere(memory: Appliance, tmp_path: Path) -> None:
     folder = tmp_path / "watched"

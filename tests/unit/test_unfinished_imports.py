@@ -99,6 +99,24 @@ def test_an_import_that_was_broken_off_is_listed_until_it_is_finished(memory: Ap
     assert len({line["message_id"] for line in memory.export()}) == memory.overview.counts()["messages"]
 
 
+@pytest.mark.parametrize("count", [3, PAGE_MESSAGES, 2 * PAGE_MESSAGES + 10])
+def test_an_import_that_is_stopped_with_the_last_message_of_its_file_is_finished(
+    memory: Appliance, tmp_path: Path, count: int
+) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text(chat("a", count))
+    break_off(memory, file, at=lambda file, n: n == count)
+    assert [(one.messages, one.complete) for one in memory.overview.imported_files()] == [(count, True)]
+    assert memory.overview.unfinished_imports() == []
+
+
+def test_what_an_import_found_wrong_before_it_was_stopped_is_kept(memory: Appliance, tmp_path: Path) -> None:
+    for name, text in (("a", chat("a", 3) + "broken\n"), ("b", chat("b", 3)), ("c", chat("c", 3))):
+        (tmp_path / f"{name}.jsonl").write_text(text)
+    break_off(memory, tmp_path, at=lambda file, n: file.endswith("b.jsonl"))
+    assert [one.path for one in memory.overview.file_problems()] == [str(tmp_path / "a.jsonl")]
+
+
 @pytest.mark.slow
 def test_each_path_that_was_asked_for_is_finished_by_itself(memory: Appliance, tmp_path: Path) -> None:
     first, folder, archive = tmp_path / "a.jsonl", tmp_path / "many", tmp_path / "z.zip"
@@ -108,11 +126,13 @@ def test_each_path_that_was_asked_for_is_finished_by_itself(memory: Appliance, t
         (folder / f"{name}.jsonl").write_text(chat(name, 3))
     with zipfile.ZipFile(archive, "w") as packed:
         packed.writestr("d.jsonl", chat("d", 3))
-    break_off(memory, first, folder, archive, at=lambda file, n: file.endswith("c.jsonl"))
+    break_off(memory, first, folder, archive, at=lambda file, n: file.endswith("b.jsonl"))
     assert [one.path for one in memory.overview.unfinished_imports()] == [str(folder), str(archive)]
     assert {Path(one.path).name for one in memory.overview.imported_files() if one.complete} == {
-        "a.jsonl", "b.jsonl", "c.jsonl",
+        "a.jsonl", "b.jsonl",
     }, "what was read of the folder was read completely"  # fmt: skip
+    break_off(memory, folder, at=lambda file, n: file.endswith("c.jsonl"))
+    assert [one.path for one in memory.overview.unfinished_imports()] == [str(archive)], "nothing of the folder is left"
     memory.ingest(tmp_path)  # reads what lies in it, too
     assert memory.overview.unfinished_imports() == []
     assert memory.overview.counts()["messages"] == 12
@@ -153,7 +173,7 @@ def test_a_file_that_is_gone_may_come_back(memory: Appliance, tmp_path: Path) ->
     file.unlink()
     (begun,) = memory.overview.unfinished_imports()
     other = tmp_path / "b.jsonl"
-    other.write_text(chat("b", 3))
+    other.write_text(chat("b", 2 * PAGE_MESSAGES))
     break_off(memory, other, tmp_path / "nowhere.jsonl")
     assert [one.path for one in memory.overview.unfinished_imports()] == [str(file), str(other)]
     resume(memory, begun)

@@ -136,3 +136,22 @@ def test_folders_that_go_while_they_are_looked_through_are_passed_over(tmp_path:
     rest = [one.st_size for one in measured]
     assert first.st_size == 5 and set(rest) <= {5} and len(rest) <= 2
     assert paths.files(tmp_path) == sorted(tmp_path.glob("*/deep/file"))
+
+
+def test_a_file_has_one_absolute_path_however_it_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "disk" / "inner"
+    inner.mkdir(parents=True)
+    (tmp_path / "exports").mkdir()
+    for path in (tmp_path / "exports" / "a.jsonl", tmp_path / "disk" / "b.jsonl"):
+        path.touch()
+    (tmp_path / "link").symlink_to(inner)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = tmp_path / "exports" / "a.jsonl"
+    for typed in ("exports/a.jsonl", "./exports//a.jsonl", "disk/../exports/a.jsonl", "~/exports/a.jsonl"):
+        assert [*paths.absolute_paths(typed)] == [file]
+    assert [*paths.absolute_paths(["exports", "exports/"])] == [tmp_path / "exports"]
+    assert [*paths.absolute_paths("link/")] == [tmp_path / "link"], "a link keeps its name"
+    assert [*paths.absolute_paths("link/../b.jsonl")] == [tmp_path / "disk" / "b.jsonl"], "it leads out of the link"
+    assert [*paths.absolute_paths("gone/../nothing")] == [tmp_path / "nothing"]
+    assert [*paths.absolute_paths("~nobody-of-this-name/a")] == [tmp_path / "~nobody-of-this-name" / "a"]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from appliance.errors import ApplianceError
+from appliance.paths import absolute_paths, display_path
 from appliance.report_groups import outcome_of
 from appliance_tui.throughput import Throughput
 from appliance_tui.workers import ImportProgressed, MemoryChanged, begin, error_text, show_errors
@@ -35,10 +36,17 @@ WATCHER_STOP_TIMEOUT_SECONDS = 3.0
 QUIT_QUESTION_SECONDS = 10
 """Seconds for which the question at quitting stands; to quit again answers it."""
 
+STOP_TIMEOUT_SECONDS = 5.0
+"""Seconds that the owner of the memory has to notice that an import was stopped: mostly it is between two transactions
+sooner. Later, what is left to read is not known yet."""
+
+STOP_CHECK_SECONDS = 0.05
+
 MAX_OUTCOMES = 500
 """Outcomes that are kept, the latest ones."""
 
 STOPPED = "Stopped. What was read by then is kept; Retry imports the rest."
+ALL_READ = "Everything had been read by then, so nothing is left to import."
 PREVIEW_STOPPED = "The preview was stopped. Nothing was changed."
 
 
@@ -131,7 +139,8 @@ class ImportQueue:
         """Import files and folders after those already in the queue. A ``dry_run`` changes nothing; ``again`` also
         takes in what was forgotten; ``options`` are further arguments of the import, such as those that one was begun
         with which was broken off."""
-        job = _ImportJob(paths, user, dry_run, again, options or {})
+        # The memory names files by their absolute paths, and its reports by those that it was given.
+        job = _ImportJob(list(absolute_paths(paths)), user, dry_run, again, options or {})
         self.queue.append(job)
         if self.current is None:
             begin(self._app, self._run_queue)
@@ -191,12 +200,30 @@ class ImportQueue:
         try:
             outcome = await self._app.memory_worker.run_command(work)
         except ImportStopped:
-            outcome = replace(outcome, error=PREVIEW_STOPPED if job.dry_run else STOPPED, stopped=self.current)
-            if not job.dry_run:  # the memory tells only of files that were read to their end
-                self._app.post_message(MemoryChanged("ingested"))
+            outcome = replace(outcome, error=PREVIEW_STOPPED, stopped=self.current)
+            if not job.dry_run:
+                outcome = replace(outcome, error=STOPPED if await self._is_left(job) else ALL_READ)
+                self._app.post_message(MemoryChanged("ingested"))  # the memory tells only of files read to their end
         except ApplianceError as error:
             outcome = replace(outcome, error=error_text(error))
         return replace(outcome, seconds=time.monotonic() - started_at)
+
+    async def _is_left(self, job: _ImportJob) -> bool:
+        """Whether something of an import that was stopped is left to read. The memory may read on until it notices."""
+        paths = {display_path(path) for path in job.paths}
+        user = job.options.get("user_id", job.user) or self._app.owner
+        ends_at = time.monotonic() + STOP_TIMEOUT_SECONDS
+        while True:
+            try:
+                begun = await self._app.memory_worker.run_query(
+                    lambda memory: memory.overview.unfinished_imports(user_id=user, running=True)
+                )
+            except ApplianceError:
+                return True
+            left = [one for one in begun if one.path in paths]
+            if time.monotonic() > ends_at or not any(one.is_running for one in left):
+                return bool(left)
+            await asyncio.sleep(STOP_CHECK_SECONDS)
 
     def _measure_size(self, paths: Sequence[Path]) -> None:
         """Set the total size; called on the importing thread."""

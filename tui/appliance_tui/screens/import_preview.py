@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,8 +16,10 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from appliance.paths import absolute_paths
 from appliance_tui.actions import Action, bindings
 from appliance_tui.frame import KeyFooter
+from appliance_tui.ingestion import ALL_READ
 from appliance_tui.list_keys import ListScreen
 from appliance_tui.path_input import parse_paths, source_file
 from appliance_tui.widgets.display_text import abbreviate_home, one_line, pluralize, sanitize
@@ -91,9 +94,9 @@ class ImportPreviewScreen(ListScreen[None], ModalScreen[None]):
         typed = event.value.strip()
         if not typed:
             return
-        path = Path(typed).expanduser()
-        if paths := parse_paths(typed) or ([path] if path.exists() else []):
-            self._paths = paths
+        path = os.path.expanduser(typed)  # not Path.exists, which raises for a name that is too long
+        if paths := parse_paths(typed) or ([Path(path)] if os.path.exists(path) else []):
+            self._paths = list(absolute_paths(paths))
             self._show_paths()
             self.refresh_bindings()
         else:
@@ -109,7 +112,7 @@ class ImportPreviewScreen(ListScreen[None], ModalScreen[None]):
         """Complete the path that is typed."""
         line = self.query_one(PathInput)
         names = await line.complete()
-        if not names and not line.value.endswith("/") and not Path(line.value).expanduser().exists():
+        if not names and not line.value.endswith("/") and not os.path.exists(os.path.expanduser(line.value)):
             self._show_text(Content(f"No file or folder begins with {sanitize(line.value)}"))
             return
         more = f"  … {len(names) - MAX_LISTED_NAMES:,} more" if len(names) > MAX_LISTED_NAMES else ""
@@ -189,8 +192,9 @@ async def import_and_notify(app: ApplianceApp, paths: Sequence[Path], options: M
     user = app.user if options is None else options.get("user_id")
     outcome = await app.import_queue.import_files(paths, user, options=options)
     if outcome.stopped is not None:
-        app.notify(one_line(outcome.error), title="Import stopped", markup=False)
-        return False
+        is_read = outcome.error == ALL_READ
+        app.notify(one_line(outcome.error), title="Imported" if is_read else "Import stopped", markup=False)
+        return is_read
     if outcome.error:
         app.notify(one_line(outcome.error), title="Not imported", severity="error", markup=False)
         return False

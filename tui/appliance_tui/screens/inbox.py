@@ -96,10 +96,12 @@ class InboxScreen(FrameScreen):
         self._watched_files: list[WatchedFile] = []
         self._imported_files: list[ImportedFile] = []
         self._unfinished: list[UnfinishedImport] = []
+        self._begun: dict[str, UnfinishedImport] = {}
+        """The imports that were not read to their end, by path: those that were broken off, and those that run."""
         self._filter = ""
         self._file_list.focus()
         self.watch(self.app, "user", lambda user: self._refresh_soon(), init=False)
-        self._clock_timer = self.set_interval(CLOCK_INTERVAL_SECONDS, self._show_progress, pause=True)
+        self._clock_timer = self.set_interval(CLOCK_INTERVAL_SECONDS, self._tick, pause=True)
 
     def on_screen_resume(self) -> None:
         self._clock_timer.resume()
@@ -107,6 +109,12 @@ class InboxScreen(FrameScreen):
 
     def on_screen_suspend(self) -> None:
         self._clock_timer.pause()
+
+    def _tick(self) -> None:
+        self._show_progress()
+        stopped = {str(path) for one in self.appliance.import_queue.outcomes if one.stopped for path in one.paths}
+        if any(one.is_running and one.path in stopped for one in self._begun.values()):  # it has not noticed yet
+            self._refresh_soon()
 
     def on_memory_changed(self, message: MemoryChanged) -> None:
         if message.kind in ("ingested", "embedded"):
@@ -126,7 +134,10 @@ class InboxScreen(FrameScreen):
             )
             self._watched_files, self._imported_files = contents.watched, contents.imported
             imports = self.appliance.import_queue
-            self._unfinished = [one for one in contents.unfinished if not imports.has(Path(one.path))]
+            self._begun = {one.path: one for one in contents.unfinished}
+            self._unfinished = [
+                one for one in contents.unfinished if not one.is_running and not imports.has(Path(one.path))
+            ]
             self.appliance.import_queue.pending = contents.pending
             self._file_list.empty = NO_MATCH_HINT if self._filter else EMPTY_HINT
             self._import_list.empty = NONE_READ_HINT
@@ -196,8 +207,9 @@ class InboxScreen(FrameScreen):
         told: set[str] = set()
         for outcome in outcomes:
             found = outcome_rows(outcome, latest_first=True)
-            # An import that was stopped is not told any more when its files were imported again.
-            rows += [row for row in found if outcome.stopped is None or row.path not in told]
+            if outcome.stopped is not None:  # not told any more once its files were read, by then or by another import
+                found = [row for row in found if row.path not in told and self._is_left(row.path)]
+            rows += found
             told |= {row.path for row in found}
             told |= set() if outcome.error else {str(path) for path in outcome.paths}
         listed = {row.path for row in rows}
@@ -214,6 +226,11 @@ class InboxScreen(FrameScreen):
         ]
         # The latest ones are seen, unless the person is at another place of the list.
         self._import_list.show(self._filtered(rows)[:MAX_LISTED_FILES], from_top=not self._import_list.has_focus)
+
+    def _is_left(self, path: str) -> bool:
+        """Whether something of a path of an import that was stopped is left to read, as the memory knows."""
+        read = next((file for file in self._imported_files if file.path == path), None)
+        return path in self._begun or (read is not None and not read.complete)
 
     def _filtered(self, rows: Iterable[FileRow]) -> list[FileRow]:
         """The rows with all words of the filter in their path or reason."""
@@ -411,8 +428,8 @@ class InboxScreen(FrameScreen):
 
 @dataclass(frozen=True, slots=True)
 class _InboxContents:
-    """What the screen shows: ``states`` counts watched files by state, ``pending`` the chunks that wait to be
-    embedded."""
+    """What the screen shows: ``unfinished`` are also the imports that run, ``states`` counts watched files by state,
+    ``pending`` the chunks that wait to be embedded."""
 
     folders: list[str]
     watched: list[WatchedFile]
@@ -428,7 +445,7 @@ def _load_contents(memory: Appliance, user: str) -> _InboxContents:
         memory.overview.folders(),
         memory.overview.files(limit=MAX_LISTED_FILES),
         memory.overview.imported_files(limit=MAX_LISTED_FILES, user_id=user),
-        memory.overview.unfinished_imports(user_id=user),
+        memory.overview.unfinished_imports(user_id=user, running=True),
         status["files"],
         status["queues"]["chunks"],
     )
