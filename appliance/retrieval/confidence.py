@@ -234,7 +234,7 @@ def _missing_logit(
     text = parsed.query.text
     times = _named_times(parsed)
     if "quoted" in parsed.query.legs and not candidates.quote_matches:
-        wants_verbatim = lexical.phrases(text) or literals.find_literals(text, times)
+        wants_verbatim = lexical.phrases(text) or any(one.is_certain for one in literals.find_literals(text, times))
         logit += MISSING_PHRASE_LOGIT if wants_verbatim else 0.0
     is_time_alone = asks_for_time_alone(parsed, candidates)
     # The messages of a month that may be of any year are not all candidates.

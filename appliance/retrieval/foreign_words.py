@@ -23,6 +23,7 @@ from appliance.retrieval.ranking import Ranking
 from appliance.retrieval.resources import ParsedQuery, SearchResources
 from appliance.retrieval.time_ranges import within
 from appliance.store import lexical, messages
+from appliance.store.scripts import fold_letter_pairs
 
 MIN_UNKNOWN_PIECES = 3
 """The model knows most English words as one or two pieces; "Fahrrad" has three, "Mietvertrag" four."""
@@ -135,6 +136,5 @@ def _found_whole(words: Sequence[str], text: str) -> set[str]:
 
 
 def _fold(text: str) -> str:
-    """Without case and accents, which people leave out."""
-    decomposed = unicodedata.normalize("NFKD", lexical.fold(text))
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    """Without case and accents, which people leave out, and with two letters for those that stand for two."""
+    return fold_letter_pairs(lexical.fold_marks(text))

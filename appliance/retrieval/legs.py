@@ -28,6 +28,7 @@ from appliance.retrieval.time_ranges import TimeRange
 from appliance.store import chunks, lexical, literals, messages, variants
 from appliance.store.index.protocol import LegQuery, VectorIndex
 from appliance.store.index.tiers import TieredIndex
+from appliance.store.phone_numbers import PhoneNumber, has_digits, has_number
 from appliance.store.scripts import other_digits
 from appliance.store.word_matches import newest_matches
 from appliance.types import Filters
@@ -217,10 +218,26 @@ def _verbatim_matches(resources: SearchResources, parsed: ParsedQuery, notes: li
     if found and not counts:
         files = paths(search_query.text) if parsed.file_matches else ()
         notes.extend(
-            f"No message has {literal.text!r} letter by letter." for literal in found if literal.text not in files
+            f"No message has {literal.text!r} letter by letter."
+            for literal in found
+            if literal.is_certain and literal.text not in files
         )
     most = max(counts.values(), default=0)
-    return frozenset(key for key, count in counts.items() if count == most)
+    certain = frozenset(key for key, count in counts.items() if count == most)
+    notes.extend(_other_forms(resources, [one.phone_number for one in found if one.phone_number], certain))
+    return certain
+
+
+def _other_forms(resources: SearchResources, numbers: Sequence[PhoneNumber], found: frozenset[int]) -> Iterator[str]:
+    """A sentence for each telephone number of which the messages that were found have only the last digits."""
+    texts = messages.texts(resources.db, found).values() if numbers and found else ()
+    for number in numbers:
+        alike = [text for text in texts if has_number(number, text)]
+        if alike and not any(has_digits(number, text) for text in alike):
+            yield (
+                f"No message has all digits of {number.text!r}: the last {len(number.national)} were found, with or"
+                " without the code of a country before them."
+            )
 
 
 def _quote_matches(

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from itertools import islice
 
 from appliance.store.lexical import stem
-from appliance.store.scripts import UNSPACED
+from appliance.store.scripts import UNSPACED, fold_letter_pairs
 
 SNIPPET_CHARACTERS = 220
 
@@ -73,7 +73,7 @@ def _stem_offsets(text: str, start: int, stop: int, stems: AbstractSet[str]) -> 
     for begin in range(start, stop, SCAN_CHARACTERS):
         # Some characters more, because a word may lie across the end of a part.
         end = min(stop, begin + SCAN_CHARACTERS + SNIPPET_CHARACTERS)
-        folded = text[begin:end].casefold()
+        folded = fold_letter_pairs(text[begin:end].casefold())
         if any(one in folded for one in stems):
             words = ((m.start(), stem(m.group())) for m in _WORD.finditer(text, begin, end))
             found = [(place, one) for place, one in words if one in stems]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from appliance.store.lexical import fold_marks, stem
-from appliance.store.scripts import UNSPACED
+from appliance.store.scripts import UNSPACED, fold_letter_pairs
 
 MAX_PLACES = 200
 """How many places in a text are found, so that a message of megabytes costs no more than a short one."""
@@ -44,7 +44,7 @@ def _words_with(text: str, stems: set[str]) -> Iterator[tuple[int, int]]:
 
 def _folded_stem(word: str) -> str:
     """The stem as the full text compares words: without case and accents."""
-    return stem(word.casefold() if word.isascii() else fold_marks(word))
+    return stem(word.casefold() if word.isascii() else fold_letter_pairs(fold_marks(word)))
 
 
 def _merged(places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

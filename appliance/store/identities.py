@@ -8,7 +8,7 @@ dialled within a country.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from appliance.store.lexical import fold
 from appliance.types import IdentityKind
@@ -94,6 +94,16 @@ def international_forms(numbers: Iterable[str]) -> Mapping[str, str]:
             if len(fitting) == 1:
                 found[number] = next(iter(fitting))
     return found
+
+
+def country_codes() -> Iterator[str]:
+    """Yield the codes of all countries, and those that none has yet."""
+    yield from "17"
+    for digits in map(str, range(20, 100)):
+        if digits in _TWO_DIGIT_CODES:
+            yield digits
+        elif digits[0] != "7":
+            yield from (f"{digits}{digit}" for digit in range(10))
 
 
 def national_forms(number: str) -> tuple[str, ...]:

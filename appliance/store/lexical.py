@@ -24,7 +24,7 @@ from appliance.store import neighbours, sessions, visibility
 from appliance.store.damage import AT_SQL, AUTHOR_SQL, ROLE_SQL, TITLE_SQL
 from appliance.store.documents import IS_PAGE_SQL
 from appliance.store.message_parts import has_condition
-from appliance.store.scripts import other_digits, searchable, split_unspaced
+from appliance.store.scripts import fold_letter_pairs, other_digits, other_letter_pairs, searchable, split_unspaced
 from appliance.store.sessions import AGENT_PARTICIPATES_SQL
 from appliance.store.sql import (
     JSON_KEYS_SQL,
@@ -163,9 +163,20 @@ def _query_terms(query: str) -> dict[str, str]:
     return dict(islice(content_words.items(), MAX_QUERY_WORDS))
 
 
+def _query_forms(query: str) -> list[str]:
+    """The words of a query in each form that full text may hold."""
+    words = _query_terms(query).values()
+    return [
+        *dict.fromkeys((*words, *other_digits(query), *(form for word in words for form in other_letter_pairs(word))))
+    ]
+
+
 def stem(word: str) -> str:
-    """Return the prefix by which words are compared without an index: "allergic" and "allergies" have the same."""
-    return word[:STEM_CHARACTERS].casefold()
+    """Return the prefix by which words are compared without an index: "allergic" and "allergies" have the same,
+    and so have "œuvre" and "oeuvre"."""
+    if word.isascii():
+        return word[:STEM_CHARACTERS].casefold()
+    return fold_letter_pairs(word[:STEM_CHARACTERS].casefold())[:STEM_CHARACTERS]
 
 
 def shorten_query(query: str) -> str:
@@ -186,7 +197,7 @@ def search(
         pending_in: Find only messages that are in the outbox of this generation.
     """
     max_postings = MAX_POSTINGS if pending_in is None else MAX_PENDING_POSTINGS
-    chosen = _select_rare_words(db, [*_query_terms(query).values(), *other_digits(query)], max_postings)
+    chosen = _select_rare_words(db, _query_forms(query), max_postings)
     if not chosen:
         return []
     filter_sql, values = filter_conditions(filters)
@@ -296,7 +307,7 @@ def match_expression(query: str) -> str:
     words. Empty if it has no word."""
     if quoted := phrases(query):
         return _all_phrases(_words_of_phrases(quoted))
-    return " OR ".join(map(quote_fts, [*_query_terms(query).values(), *other_digits(query)]))
+    return " OR ".join(map(quote_fts, _query_forms(query)))
 
 
 def _normalize_unicode(text: str) -> str:
@@ -423,6 +434,12 @@ def quote_fts(words: str) -> str:
     return '"' + words.replace('"', '""').replace("\0", " ") + '"'
 
 
+def quote_spellings(word: str) -> str:
+    """Return a word as an FTS5 expression that also finds it with other letters for the same ("œ" for "oe")."""
+    forms = [word, *other_letter_pairs(word)]
+    return quote_fts(word) if len(forms) == 1 else f"({' OR '.join(map(quote_fts, forms))})"
+
+
 # --- titles of sessions, whose full text triggers keep up to date ----------------------------------------
 
 
@@ -437,7 +454,7 @@ def sessions_by_title(db: sqlite3.Connection, terms: Sequence[str], scope: Scope
         f"SELECT s.id, {TITLE_SQL} FROM session_fts CROSS JOIN session s ON s.id = session_fts.rowid"
         f" WHERE session_fts MATCH ? AND {scope_sql} AND {_GIVEN_TITLE_SQL}"
         " ORDER BY bm25(session_fts), s.id DESC LIMIT ?",
-        (" OR ".join(map(quote_fts, terms)), *owner, MAX_COMPARED_TITLES),
+        (" OR ".join(map(quote_spellings, terms)), *owner, MAX_COMPARED_TITLES),
     ).fetchall()
     stems = {stem(word) for word in terms}
     return [key for key, title in rows if title_similarity(stems, title) >= MIN_TITLE_SIMILARITY][:limit]

@@ -1,9 +1,10 @@
 """Literals of a query: what is looked up letter by letter, because words don't hold it.
 
 Names of code (``MAX_RETRIES``, ``http_parser.py``, ``--save-dev``) would be found by each of their words alone, the
-beginning of a hash (``9f3ac``) by no word at all, and a number only as it is written: 1850 is also 1.850. Full text
-finds the messages that may have a literal, and their text decides. Emoji are no words of full text, so the texts are
-searched for them.
+beginning of a hash (``9f3ac``) by no word at all, and a number only as it is written: 1850 is also 1.850, and a
+telephone number has other groups, with and without the code of its country (``phone_numbers``). Full text finds the
+messages that may have a literal, and their text decides. Emoji are no words of full text, so the texts are searched for
+them.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 from appliance.store.lexical import MAX_POSTINGS, count_matches, filter_conditions, fold, quote_fts
+from appliance.store.phone_numbers import PhoneNumber, find_phone_numbers, has_number, match_expression
 from appliance.store.scripts import fold_digits, other_digits
 from appliance.store.sql import fetch_int
 from appliance.types import Filters
@@ -66,11 +69,18 @@ class Literal:
         text: The literal as the query has it.
         match: The FTS5 expression of the messages that may have it; None for an emoji, which is no word.
         is_in: Whether a text has it.
+        phone_number: What it is as a telephone number, if it may be one.
     """
 
     text: str
     match: str | None
     is_in: Callable[[str], bool]
+    phone_number: PhoneNumber | None = None
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the query asks for it for certain, so that it is worth saying if no message has it."""
+        return self.phone_number is None or self.phone_number.is_certain
 
 
 def find_literals(query: str, without: Collection[str] = ()) -> list[Literal]:
@@ -83,7 +93,11 @@ def find_literals(query: str, without: Collection[str] = ()) -> list[Literal]:
 
 
 def _all_literals(query: str) -> Iterator[Literal]:
-    for token in query.split():
+    words = query
+    for number in islice(find_phone_numbers(query), MAX_LITERALS):
+        words = words.replace(number.text, " ")
+        yield _phone_number(number)
+    for token in words.split():
         name = token.strip(_TRIMMED)
         if token[:1] in "./~" and name:
             name = token[: token.index(name)] + name  # ./run
@@ -93,10 +107,10 @@ def _all_literals(query: str) -> Iterator[Literal]:
             yield _name_of_code(name, is_beginning=True)
         elif _NAME_OF_CODE.fullmatch(name) and not _DATE.fullmatch(name) and not _ABBREVIATION.fullmatch(name):
             yield _name_of_code(name)
-    for number in _NUMBER.finditer(query):
-        digits = _digits(number)
-        if len(digits.partition(".")[0]) >= MIN_GROUPED_DIGITS and not _YEAR.fullmatch(fold_digits(number.group())):
-            yield _number(number.group(), digits)
+    for found in _NUMBER.finditer(words):
+        digits = _digits(found)
+        if len(digits.partition(".")[0]) >= MIN_GROUPED_DIGITS and not _YEAR.fullmatch(fold_digits(found.group())):
+            yield _number(found.group(), digits)
     if len(re.findall(r"\w+", query)) <= MAX_WORDS_BESIDE_EMOJI:
         yield from map(_emoji, _EMOJI_CLUSTER.findall(query))
 
@@ -106,6 +120,20 @@ def _name_of_code(name: str, *, is_beginning: bool = False) -> Literal:
     pattern = re.compile(rf"(?<!\w){re.escape(fold(name))}{end}")
     match = quote_fts(name) + ("*" if is_beginning else "")
     return Literal(name, match, lambda text: pattern.search(fold(text)) is not None)
+
+
+def _phone_number(number: PhoneNumber) -> Literal:
+    """A telephone number, which may be an amount too ("1 850 000")."""
+    match, is_in = match_expression(number), partial(has_number, number)
+    if (amount := _NUMBER.fullmatch(number.text)) is None:
+        return Literal(number.text, match, is_in, number)
+    other = _number(number.text, _digits(amount))
+    return Literal(
+        number.text,
+        f"{match} OR {other.match}",
+        lambda text: is_in(text) or other.is_in(text),
+        replace(number, is_certain=True),
+    )
 
 
 def _number(text: str, digits: str) -> Literal:

@@ -24,6 +24,10 @@ UNSPACED = (
     "\u2e80-\u2fd5\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
 )
 """The letters of these scripts, as the content of a character set in a regular expression."""
+
+MAX_VARIED_PAIRS = 3
+"""How many pairs of letters of a word are spelled both ways: "Schlossstraße" has two."""
+
 _RUN = re.compile(f"[{UNSPACED}]+")
 _CHARACTER = re.compile(f"[{UNSPACED}]")
 _NUMBER = re.compile(r"\d{2,}")
@@ -32,6 +36,10 @@ _DIGITS = tuple(
     str.maketrans({str(digit): chr(zero + digit) for digit in range(10)}) for zero in (0x0660, 0x06F0, 0x0966, 0x09E6)
 )
 """Arabic, Persian and Urdu, Devanagari, Bengali."""
+_LETTER_PAIRS = {"œ": "oe", "æ": "ae", "ß": "ss"}
+_LETTERS_OF_PAIRS = {pair: letter for letter, pair in _LETTER_PAIRS.items()}
+_PAIR = re.compile("|".join((*_LETTER_PAIRS, *_LETTERS_OF_PAIRS)))
+_PAIRED_LETTERS = str.maketrans(_LETTER_PAIRS)
 _OTHER_BYTES = bytes(set(range(256)) - {0xE0, 0xE1, *range(0xE3, 0xF5)})
 _RADICAL = re.compile(b"\xe2[\xba-\xbf]")
 
@@ -118,6 +126,31 @@ def other_digits(text: str) -> list[str]:
         forms = (plain, *(plain.translate(digits) for digits in _DIGITS))
         found |= dict.fromkeys(form for form in forms if form != number)
     return list(found)
+
+
+def fold_letter_pairs(text: str) -> str:
+    """Return a text in lower case with the letters that stand for two as these two.
+
+    >>> fold_letter_pairs("œuvre")
+    'oeuvre'
+    """
+    return text if text.isascii() else text.translate(_PAIRED_LETTERS)
+
+
+def other_letter_pairs(word: str) -> list[str]:
+    """Return the other spellings of a word with œ, æ or ß, or with the two letters that each of them stands for: full
+    text holds them as they are written, and many keyboards have only one of them.
+
+    >>> other_letter_pairs("bœuf")
+    ['boeuf']
+    """
+    plain = word.lower()
+    if _PAIR.search(plain) is None:
+        return []
+    parts = _PAIR.sub(lambda found: f"\0{found.group()}\0", plain, MAX_VARIED_PAIRS).split("\0")
+    options = [(part, _LETTER_PAIRS.get(part) or _LETTERS_OF_PAIRS.get(part)) for part in parts]
+    forms = map("".join, itertools.product(*([one for one in option if one is not None] for option in options)))
+    return [form for form in forms if form != plain]
 
 
 def is_mostly_unspaced(text: str) -> bool:

@@ -17,7 +17,7 @@ import msgspec
 from appliance.errors import UsageError
 from appliance.runtime.decoding import decode
 from appliance.store import sessions
-from appliance.store.lexical import query_words, quote_fts
+from appliance.store.lexical import query_words, quote_spellings
 from appliance.store.priority import IMPORTANCE_SQL, PINNED_IMPORTANCE
 from appliance.store.sql import MAX_ROWS, fetch_int, has_row, to_json
 from appliance.store.visibility import NOT_EXPIRED
@@ -176,7 +176,7 @@ def _conditions(session_filter: SessionFilter, values: dict[str, object]) -> Ite
     if not session_filter.hidden:
         yield NOT_HIDDEN_SQL
     if session_filter.title_words.strip():
-        values["title"] = " AND ".join(quote_fts(word) for word in query_words(session_filter.title_words))
+        values["title"] = " AND ".join(quote_spellings(word) for word in query_words(session_filter.title_words))
         # Without a word, as with punctuation alone, no title matches.
         yield ("s.id IN (SELECT rowid FROM session_fts WHERE session_fts MATCH :title)" if values["title"] else "0")
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from appliance.errors import UsageError
-from appliance.store.lexical import fold, query_words, quote_fts, session_titles, stem
+from appliance.store.lexical import fold, query_words, quote_fts, quote_spellings, session_titles, stem
 from appliance.store.scripts import split_unspaced
 from appliance.store.sql import JSON_KEYS_SQL, fetch_int, json_keys
 from appliance.store.visibility import visibility_filter
@@ -53,7 +53,7 @@ def sessions_about(db: sqlite3.Connection, filters: Filters, topic: str) -> set[
     words = query_words(_required(topic, "topic")) or _WORD.findall(fold(topic))
     if not words:
         raise UsageError(f"The topic {topic!r} has no word.")
-    match = " ".join(quote_fts(split_unspaced(word)) for word in words)
+    match = " AND ".join(quote_spellings(split_unspaced(word)) for word in words)
     stems = {stem(word) for word in words}
 
     def has_words(text: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from appliance.store import authors, people
-from appliance.store.lexical import filter_conditions, quote_fts
+from appliance.store.lexical import filter_conditions, quote_fts, quote_spellings
 from appliance.store.sql import fetch_in_one_step, has_row, json_keys
 from appliance.types import ROLES, Filters
 
@@ -39,7 +39,7 @@ def missing_words(db: sqlite3.Connection, words: Sequence[str], filters: Filters
         "SELECT 1 FROM (SELECT rowid FROM message_fts WHERE message_fts MATCH word.value LIMIT ?) f"
         f" CROSS JOIN message m ON m.id = f.rowid CROSS JOIN session s ON s.id = m.session_id WHERE {where}"
         " AND m.text <> ?)",
-        (json_keys(map(quote_fts, words)), MAX_CHECKED_POSTINGS, *values, query),
+        (json_keys(map(quote_spellings, words)), MAX_CHECKED_POSTINGS, *values, query),
         columns=1,
     )
     lacking = [words[place] for place in sorted(place for (place,) in rows)]
@@ -48,7 +48,7 @@ def missing_words(db: sqlite3.Connection, words: Sequence[str], filters: Filters
 
 def _is_frequent(db: sqlite3.Connection, word: str) -> bool:
     query = "SELECT 1 FROM message_fts WHERE message_fts MATCH ? LIMIT 1 OFFSET ?"
-    return has_row(db, query, (quote_fts(word), MAX_CHECKED_POSTINGS))
+    return has_row(db, query, (quote_spellings(word), MAX_CHECKED_POSTINGS))
 
 
 def is_in_names(db: sqlite3.Connection, word: str, filters: Filters) -> bool:
@@ -60,7 +60,7 @@ def is_in_names(db: sqlite3.Connection, word: str, filters: Filters) -> bool:
         " AND s.titled <> 'found' LIMIT 1"
     )
     return (
-        has_row(db, titled, (quote_fts(word), scope.user_id, scope.namespace))
+        has_row(db, titled, (quote_spellings(word), scope.user_id, scope.namespace))
         or bool(authors.named(db, scope, word))
         or people.is_in_aliases(db, scope, word)
     )

@@ -19,6 +19,7 @@ def places(query: str, text: str) -> list[str]:
         ("allergic to nuts", "Allergies to nuts, and to dust.", ["Allergies", "nuts"]),
         ("to be or not", "To be, or not.", ["To", "be", "or", "not"]),  # it has no others
         ("strasse", "Die STRASSE und die Straße.", ["STRASSE", "Straße"]),
+        ("oeuvre bœuf", "Ses œuvres, un boeuf.", ["œuvres", "boeuf"]),
         ("cafe résumé", "Im Café, cafe\u0301: a resume.", ["Café", "cafe\u0301", "resume"]),
         ("東京都", "私は東京都に住む", ["東京都"]),
         ("猫 2025", "黒い猫, 2025 and 20251", ["猫", "2025"]),
