@@ -346,7 +346,8 @@ export type EchoAnswer = {
  * other messages, summaries, facts and sentences of blocks; ``with_echoes`` erases them too. ``contacts`` counts
  * entries of address books. ``blocks`` are the sentences that go from core memory, or whole blocks. If an
  * author was named, ``authors`` are the names that its messages were written under ("" for none), with their numbers,
- * and ``notes`` say whose a name may be that no author has, and which repeats were not looked for.
+ * and ``notes`` say whose a name may be that no author has, and which repeats were not looked for. ``titles`` are
+ * those of the first whole sessions, by their ids ("" without one), as far as the caller may read these.
  */
 export type ErasurePreviewAnswer = {
   authors?: Record<string, number>;
@@ -363,6 +364,7 @@ export type ErasurePreviewAnswer = {
   messages: Array<string>;
   notes?: Array<string>;
   sessions: Array<string>;
+  titles?: Record<string, string>;
 };
 
 /**

@@ -44,7 +44,8 @@ class ErasurePreviewAnswer:
     other messages, summaries, facts and sentences of blocks; ``with_echoes`` erases them too. ``contacts`` counts
     entries of address books. ``blocks`` are the sentences that go from core memory, or whole blocks. If an
     author was named, ``authors`` are the names that its messages were written under ("" for none), with their numbers,
-    and ``notes`` say whose a name may be that no author has, and which repeats were not looked for."""
+    and ``notes`` say whose a name may be that no author has, and which repeats were not looked for. ``titles`` are
+    those of the first whole sessions, by their ids ("" without one), as far as the caller may read these."""
 
     messages: tuple[str, ...]
     sessions: tuple[str, ...]
@@ -60,6 +61,7 @@ class ErasurePreviewAnswer:
     notes: tuple[str, ...] = ()
     found_elsewhere: Mapping[str, Sequence[str]] = field(default_factory=dict)
     found_alone: Mapping[str, int] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,7 @@ def erasure_preview_shape(preview: ErasurePreview, echoes: Sequence[Mapping[str,
         "sessions": [f"s{key}" for key in preview.sessions],
         "contacts": len(preview.contacts),
         "blocks": [{"id": block.id, "texts": block.texts} for block in preview.blocks],
+        "titles": {f"s{key}": title for key, title in preview.titles.items()},
     }
     shape["found_elsewhere"] = {f"m{key}": places for key, places in preview.found_elsewhere.items()}
     del shape["touched"], shape["all_of"], shape["named_facts"], shape["summaries"], shape["block_echoes"]

@@ -32,6 +32,7 @@ from appliance_tui.erasure import (
     preview_erasure,
     receipt_text,
     save_receipt,
+    title_note,
 )
 from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
@@ -62,7 +63,7 @@ TYPING_PAUSE_SECONDS = 0.15
 
 FIELDS = {
     "words": ("Words", "in a text, author, title, file name, metadata or fact"),
-    "title": ("Title", "of conversations"),
+    "title": ("Title", "whole words of it"),
     "author": ("Author", "a whole name, or an id (p3)"),
     "since": ("Since", "e.g. 2025-12-31"),
     "until": ("Until", "e.g. 2025-12-31"),
@@ -229,6 +230,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             place_note(preview),
             first_message(summary, self.appliance.name_of) if self._ids else "",
             f"This erases {summary.description}. It can't be undone.",
+            title_note(preview),
             author_note(preview),
             *kept_file_notes(paths),
         ]
