@@ -47,10 +47,10 @@ def forget(
         option(
             "--query",
             "WORDS",
-            "Exactly these words, in messages, authors, titles, metadata, file names, facts and core memory.",
+            "Exactly these whole words, in messages, authors, titles, metadata, file names, facts and core memory.",
         ),
     ] = None,
-    title: Annotated[str | None, option("--title", "WORDS", "Conversations whose title has these words.")] = None,
+    title: Annotated[str | None, option("--title", "WORDS", "Conversations whose title has these whole words.")] = None,
     author: Annotated[
         str | None,
         option("--author", "NAME", "Messages of this person, under all names; a whole name, an address or an id."),
@@ -160,7 +160,21 @@ def _describe(preview: ErasurePreview) -> str:
     return ", ".join(parts)
 
 
+def _list_titles(preview: ErasurePreview) -> Iterator[str]:
+    """The conversations that go whole, a line each, by their ids and titles."""
+    if not preview.titles:
+        return
+    yield "  Whole sessions:" if len(preview.sessions) > 1 else "  Whole session:"
+    for key, title in _masked(preview).titles.items():
+        yield f"    s{key}  {_shorten(title, MAX_WORDS_CHARACTERS) or '(no title)'}"
+    if left := len(preview.sessions) - len(preview.titles):
+        yield f"    and {left:,} more"
+
+
 def _confirm(memory: Appliance, preview: ErasurePreview, yes: bool) -> None:
+    if yes or not sys.stdin.isatty():
+        for line in _list_titles(preview):
+            output.say(line)
     if yes:
         return
     if not sys.stdin.isatty():
@@ -168,6 +182,8 @@ def _confirm(memory: Appliance, preview: ErasurePreview, yes: bool) -> None:
             f"This would permanently erase {_describe(preview)}.", hint="Confirm with --yes, or try --dry-run first."
         )
     output.say(f"This permanently erases {_describe(preview)}.")
+    for line in _list_titles(preview):
+        output.say(line)
     for line in _list_messages(memory, preview):
         output.say(line)
     _say_places(preview)
@@ -199,12 +215,18 @@ def _messages(memory: Appliance, preview: ErasurePreview, limit: int | None = No
 
 
 def _masked(preview: ErasurePreview) -> ErasurePreview:
-    """A preview as it is shown, without secrets in the sentences of blocks. The erasure takes the other one."""
-    if not (preview.blocks or preview.block_echoes):
+    """A preview as it is shown, without secrets in titles and in the sentences of blocks. The erasure takes the other
+    one."""
+    if not (preview.blocks or preview.block_echoes or preview.titles):
         return preview
     from appliance.secrets.masking import mask_secrets
 
-    return replace(preview, blocks=mask_secrets(preview.blocks), block_echoes=mask_secrets(preview.block_echoes))
+    return replace(
+        preview,
+        blocks=mask_secrets(preview.blocks),
+        block_echoes=mask_secrets(preview.block_echoes),
+        titles=mask_secrets(preview.titles),
+    )
 
 
 def _shorten(text: str, characters: int) -> str:
@@ -233,6 +255,8 @@ def _print_preview(
         output.print_json({"would_forget" if dry_run else "forgotten": shape})
     elif not preview.is_empty:
         output.print_line(f"would erase {_describe(preview)}")
+        for line in _list_titles(preview):
+            output.print_line(line)
         for line in _list_messages(memory, preview):
             output.print_line(line)
         _say_places(preview)

@@ -27,6 +27,9 @@ MAX_REPORTED_PROBLEMS = 20
 MAX_NAMES = 3
 """Names and places that are listed of what is alike; more are counted."""
 
+MIN_NAMED_SECONDS = 1.0
+"""From how many seconds on it is said that they were for summaries and facts."""
+
 _MIN_NAME_WIDTH = 16
 _COLUMN_GAP = 3
 """The widest gap between two columns: that of a drawn table."""
@@ -46,8 +49,9 @@ def width() -> int:
     return shutil.get_terminal_size((PIPE_COLUMNS, 0)).columns
 
 
-def print_report(report: IngestReport, dry_run: bool) -> None:
-    """Print what was imported: the files with messages, those without, and the counts."""
+def print_report(report: IngestReport, dry_run: bool, summarising: float = 0.0) -> None:
+    """Print what was imported: the files with messages, those without, and the counts. Of its seconds, ``summarising``
+    were for summaries and facts."""
     from appliance.report_groups import common_folder, outcome_of, quiet_groups
 
     folder = common_folder([file.path for file in report.files]) if len(report.files) > 1 else ""
@@ -78,7 +82,8 @@ def print_report(report: IngestReport, dry_run: bool) -> None:
         state = "all of it can be searched by words and by meaning"
     else:
         state = "no message was stored"
-    _print_wrapped(f"{state}; {report.seconds:.1f} s")
+    of_it = f", {summarising:.1f} s of it for summaries and facts" if summarising >= MIN_NAMED_SECONDS else ""
+    _print_wrapped(f"{state}; {report.seconds:.1f} s{of_it}")
     if report.pending and report.pending_reason:
         output.say(f"note: {report.pending_reason}")
     if report.pending and not dry_run:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
+import time
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -25,6 +28,9 @@ DEFAULT_SESSION = "notes"
 
 EMPTY_HINT = "The memory is empty. 'appliance discover' shows the histories that lie on this machine."
 """Said after an import of nothing into an empty memory."""
+
+MAX_LEFTOVER_SECONDS = 5.0
+"""How long an import without news works on summaries and facts that were left from before: nobody waits for those."""
 
 PARTIAL_EXIT_CODE = 1
 """The exit code when an input failed or was read only in part."""
@@ -90,6 +96,7 @@ def ingest(
     """  # fmt: skip
     from appliance.engine.index_service import ALL_STORED
 
+    began = time.perf_counter()
     paths, given = paths or [], {
         "format": format, "user_id": user, "again": again, "secrets": options.check_secret_policy(policy),
         "keep_attachments": keep, "day_first": day_first,
@@ -98,7 +105,8 @@ def ingest(
     if resume is False:
         _give_up(home, json)
         return
-    report, stored = _ingest(paths, given, dry_run, wait, bool(resume), home)
+    report, stored, summarising = _ingest(paths, given, dry_run, wait, bool(resume), home)
+    report = replace(report, seconds=time.perf_counter() - began)  # as long as the person has waited
     if resume and not report.files and not json:
         output.say("No import was broken off.")
         return
@@ -111,7 +119,7 @@ def ingest(
         output.print_json(ingest_shape(report))
     elif not is_nothing_there:
         import_report.say_notes(report.files)
-        import_report.print_report(report, dry_run)
+        import_report.print_report(report, dry_run, summarising)
         if stored and report.repeated_conversations and report.total("conversations") > stored["sessions"]:
             output.say(
                 "A conversation that is in several files counts once for each:"
@@ -175,8 +183,8 @@ def _give_up(home: str | None, json: bool) -> None:
 
 def _ingest(
     paths: list[str], given: Mapping[str, Any], dry_run: bool, wait: bool, resume: bool, home: str | None
-) -> tuple[IngestReport, Mapping[str, int] | None]:
-    """The report, and how much the memory has after it; None after a dry run."""
+) -> tuple[IngestReport, Mapping[str, int] | None, float]:
+    """The report, how much the memory has after it (None after a dry run), and for how many seconds it summarised."""
     from appliance.paths import find_home
 
     with ExitStack() as stack:
@@ -197,10 +205,30 @@ def _ingest(
                 break
         report = _together(reports)
         stored = None if dry_run else memory.overview.counts()
-        # No process stays to do it in the background. A language model would take minutes to hours, so it waits.
-        if wait and not dry_run and not report.stopped and not memory.settings.llm.base_url:
-            memory.run_pending_jobs()
-        return report, stored
+        summarising = 0.0
+        # Where no daemon does it, no process stays for it. A language model would take minutes to hours, so it waits.
+        if wait and not (dry_run or report.stopped or memory.settings.llm.base_url or memory.is_attached_to_daemon):
+            has_news = bool(report.total("new") or report.total("updated"))
+            summarising = _summarise(memory, math.inf if has_news else MAX_LEFTOVER_SECONDS)
+        return report, stored, summarising
+
+
+def _summarise(memory: Appliance, seconds: float) -> float:
+    """Make summaries, facts and what else is due, for so many seconds at most, with progress on a terminal. Returns
+    how long it took."""
+    began, due = time.perf_counter(), memory.summaries.pending()
+    with output.step_progress() as step:
+
+        def should_continue() -> bool:
+            step("summarising conversations", max(due - memory.summaries.pending(), 0), due)
+            return time.perf_counter() - began < seconds
+
+        memory.run_pending_jobs(should_continue)
+    took = time.perf_counter() - began
+    if took >= seconds and (left := memory.summaries.pending()):
+        wait = "conversation waits for its summary" if left == 1 else "conversations wait for their summaries"
+        output.say(f"{left:,} {wait} from before: 'appliance summaries make', the daemon or the screen makes them.")
+    return took
 
 
 def _together(reports: Sequence[IngestReport]) -> IngestReport:

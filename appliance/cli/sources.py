@@ -186,9 +186,10 @@ def _what_to_do(one: FileProblem) -> str:
         return f"The file is not there any more. It is no longer counted; {dismiss} takes it off this list."
     if one.state == "dismissed":
         return f"'appliance ingest {path}' reads it again."
+    mend = "Make it readable" if "can't be read" in one.reason else "Mend the file"
     if one.is_watched:
-        return f"Mend the file, and it is read again; or be done with it: {dismiss}."
-    return f"Mend the file, then 'appliance ingest {path}'; or be done with it: {dismiss}."
+        return f"{mend}, and it is read again; or be done with it: {dismiss}."
+    return f"{mend}, then 'appliance ingest {path}'; or be done with it: {dismiss}."
 
 
 @verbs.command("dismiss")

@@ -172,7 +172,7 @@ class Ingestion:
         with self._unfinished_imports.running(lasting, scope, options_of(request)) as running:
             tallies, stopped = _read(list(given), context, running, caller)
         if lasting and not stopped:  # a full disk takes no notes
-            self._note_outcomes(tallies, scope, keeps_owners=context.keep_owners)
+            self._note_outcomes(tallies, lasting, scope, keeps_owners=context.keep_owners)
         caller.raise_interruption()
         embedded = 0
         if not stopped:
@@ -193,11 +193,13 @@ class Ingestion:
             repeated_conversations=0 if request.dry_run else _repeated_sessions(tallies),
         )
 
-    def _note_outcomes(self, tallies: Sequence[FileTally], scope: Scope, *, keeps_owners: bool) -> None:
+    def _note_outcomes(
+        self, tallies: Sequence[FileTally], places: Sequence[Path], scope: Scope, *, keeps_owners: bool
+    ) -> None:
         """Note which files were not read completely; uploads go with the server that received them."""
         owner = "" if keeps_owners else f"{scope.user_id} {scope.namespace}"
         reports = (tally.report() for tally in tallies if not Path(tally.path).is_relative_to(self._home.uploads))
-        file_outcomes.note_imported(self._database, reports, owner, __version__)
+        file_outcomes.note_imported(self._database, reports, places, owner, __version__)
 
     def _check_sources(self, given: Mapping[Path, str]) -> None:
         """Refuse the files and folders of the home; its inbox is there to be read.

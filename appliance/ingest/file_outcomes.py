@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from appliance.formats.unrecognised import UNKNOWN_BEGINNING
-from appliance.ingest.sources import NOT_RECOGNISED
+from appliance.ingest.sources import NOT_RECOGNISED, UNREADABLE
 from appliance.ingest.watch_roots import stamp_of
+from appliance.paths import is_there
 from appliance.store import file_problems, watched_files
 from appliance.store.database import Database
 from appliance.store.watched_files import WatchedEntry
@@ -38,12 +39,15 @@ def outcome_of(file: WatchedEntry, digest: bytes, reports: Sequence[FileReport])
     return replace(file, state="skipped", reason=notes[0] if notes else "no chat export found")
 
 
-def note_imported(database: Database, reports: Iterable[FileReport], owner: str, reader: str) -> None:
-    """Note which of the files that a person imported were not read completely, and which are so no more.
+def note_imported(
+    database: Database, reports: Iterable[FileReport], places: Sequence[Path], owner: str, reader: str
+) -> None:
+    """Note which of the files and folders that a person imported were not read completely, and which are so no more.
 
     Args:
         database: Where it is noted.
         reports: What was read of each document, by its absolute path.
+        places: The paths that the person named.
         owner: For whom, as ``WatchedEntry`` has it.
         reader: The version of the program.
     """
@@ -54,10 +58,16 @@ def note_imported(database: Database, reports: Iterable[FileReport], owner: str,
     by_file: dict[Path, list[FileReport]] = {}
     for report, file in _with_files(listed):
         by_file.setdefault(file, []).append(report)
-    changed = {
+    changed: dict[Path, list[FileReport]] = {
         file: documents for file, documents in by_file.items()
         if file in known or any(report.errors for report in documents)
     }  # fmt: skip
+    # A folder that can be read is not reported, what is in it is.
+    changed |= {
+        path: []
+        for path in known
+        if path not in by_file and os.path.isdir(path) and file_problems.lies_in(path, places)
+    }
     if changed:
         with database.write() as tx:
             _note(tx, changed, owner, reader)
@@ -67,6 +77,9 @@ def _note(tx: sqlite3.Connection, by_file: Mapping[Path, Sequence[FileReport]], 
     forgotten = watched_files.forgotten_entries(tx)
     for file, documents in by_file.items():
         if (stamp := stamp_of(file)) is None or _is_no_export(documents):
+            continue
+        if not documents:
+            file_problems.settle(tx, file, owner)
             continue
         entry = WatchedEntry(file, file_problems.BY_HAND, stamp, "queued", reader=reader, owner=owner)
         entry = outcome_of(entry, b"", documents)
@@ -88,7 +101,8 @@ def _is_no_export(documents: Sequence[FileReport]) -> bool:
 
 
 def _with_files(reports: Iterable[FileReport]) -> Iterable[tuple[FileReport, Path]]:
-    """Each report with the file of its document: itself, or the zip that it is in. Without those that are not there."""
+    """Each report with the file of its document: itself, or the zip that it is in; or with the folder that may not be
+    read or entered. Without those that are not there."""
     zips: dict[Path, Path | None] = {}
     for report in reports:
         path = Path(os.path.abspath(report.path))
@@ -96,6 +110,8 @@ def _with_files(reports: Iterable[FileReport]) -> Iterable[tuple[FileReport, Pat
             yield report, path
         elif (found := _file_around(path.parent, zips)) is not None:
             yield report, found
+        elif is_there(path) and any(problem.message.startswith(UNREADABLE) for problem in report.errors):
+            yield report, next(place for place in (path, *path.parents) if os.path.isdir(place))
 
 
 def _file_around(folder: Path, known: dict[Path, Path | None]) -> Path | None:

@@ -51,6 +51,8 @@ _SIDE_FILES = re.compile(
 )
 _COPY_AGAIN = "download or copy it again"
 NOT_RECOGNISED = "not recognised"
+UNREADABLE = "can't be read"
+"""How the reasons begin of what the system does not give."""
 # Nothing is unpacked, so such a member is as harmless as any other.
 _OUTSIDE = InputProblem("", "the member's name leads out of the zip's folder; it is read in place", harmless=True)
 _CONVERSATIONS = re.compile(r"conversations(?:-\d+)?\.json", re.IGNORECASE)
@@ -350,13 +352,13 @@ def _unreadable(path: Path, error: OSError, *, explicit: bool = True) -> UnreadS
         FileNotFoundError: "check the spelling",
         PermissionError: "check its permissions",
     }
-    return _failed(path, f"can't be read: {error.strerror or error}", hints.get(type(error)))
+    return _failed(path, f"{UNREADABLE}: {error.strerror or error}", hints.get(type(error)))
 
 
 def _zip_problem(path: Path, error: Exception) -> str:
     """Why a zip of which no file was found can't be read."""
     if isinstance(error, OSError):
-        return f"can't be read: {error.strerror or error}"
+        return f"{UNREADABLE}: {error.strerror or error}"
     size = path.stat().st_size
     return f"the zip is cut off after {size:,} byte{'' if size == 1 else 's'}, within its first file"
 

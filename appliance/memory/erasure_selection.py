@@ -33,10 +33,11 @@ from appliance.store import (
     statements,
 )
 from appliance.store.author_selection import AuthorSelection, is_exact, missing_whole_name, resolve_authors
+from appliance.store.damage import TITLE_SQL
 from appliance.store.facts import fact_key
 from appliance.store.sql import JSON_KEYS_SQL, has_row, json_keys
 from appliance.types import LOCAL, ROLES, BlockEditor, BlockErasure, ErasurePreview, Filters, Scope
-from appliance.types.erasure import BLOCK_PREFIX
+from appliance.types.erasure import BLOCK_PREFIX, MAX_NAMED_SESSIONS
 
 BLOCKS_PLACE = "core memory"
 """The place of words that stand in blocks; no message leads there."""
@@ -49,8 +50,8 @@ class Selection:
     Attributes:
         references: Ids of messages, sessions, facts and blocks of core memory ("core:person").
         source: A format's name, or the path of a file, or of a zip or a folder for all files in it.
-        query: Words as they stand.
-        title: Words of the titles of sessions.
+        query: Whole words as they stand.
+        title: Whole words of the titles of sessions, as they stand.
         author: A person, or the whole name of an author; see ``author_selection``.
         author_name: The whole name of an author as it is written.
         since, until: A time range in microseconds since 1970; messages without a time are not in it.
@@ -191,9 +192,10 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         emptied_sessions &= named_sessions | _imported(db, emptied_sessions)
     named_facts = {*named_by_id, *erased_echoes.facts, *(found.facts if only_words else ())}
     facts = statements.facts_resting_on(db, keys) | named_facts
+    whole_sessions = tuple(sorted(emptied_sessions | (named_sessions - remaining_sessions)))
     return ErasurePreview(
         messages=tuple(sorted(keys)),
-        sessions=tuple(sorted(emptied_sessions | (named_sessions - remaining_sessions))),
+        sessions=whole_sessions,
         touched=tuple(sorted(touched_sessions | named_sessions)),
         characters=sum(row.characters for row in rows),
         formats=dict(Counter(row.format for row in rows)),
@@ -220,7 +222,16 @@ def select(db: sqlite3.Connection, scope: Scope, selection: Selection) -> Erasur
         block_echoes=echoes.blocks,
         by=selection.by,
         source_files=covered,
+        titles=_titles(db, whole_sessions[:MAX_NAMED_SESSIONS]),
     )
+
+
+def _titles(db: sqlite3.Connection, keys: Iterable[int]) -> dict[int, str]:
+    """The titles of sessions, also those that were made of what was said; "" where there is none."""
+    rows = db.execute(
+        f"SELECT id, {TITLE_SQL} FROM session s WHERE id IN {JSON_KEYS_SQL} ORDER BY id", (json_keys(keys),)
+    )
+    return {key: title or "" for key, title in rows}
 
 
 def _found_elsewhere(found: FoundWords, keys: Iterable[int]) -> dict[int, tuple[str, ...]]:
@@ -362,19 +373,29 @@ class FoundWords:
 
 
 def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
-    """Look for words as they stand, without case and in any spelling, in everything of a scope that somebody wrote.
+    """Look for whole words as they stand, without case and in any spelling, in everything of a scope that somebody
+    wrote.
 
     Raises:
         UsageError: The query has frequent words only.
     """
-    has_words, filters = spellings.matcher(query), Filters(scope, roles=ROLES)
+    has_letters, filters = spellings.matcher(query), Filters(scope, roles=ROLES)
     spelled = [
-        lexical.containing_phrases(db, [words], filters, sys.maxsize, has_words) for words in spellings.spellings(query)
+        lexical.containing_phrases(db, [words], filters, sys.maxsize, has_letters)
+        for words in spellings.spellings(query)
     ]
     if spelled[0] is None:
         raise UsageError(
             f"{query!r} has only frequent words.", hint="Use more words, or name the messages by their ids."
         )
+    with spellings.word_matcher(query) as has_words:
+        return _find_words(db, scope, {*chain.from_iterable(filter(None, spelled))}, has_words)
+
+
+def _find_words(
+    db: sqlite3.Connection, scope: Scope, in_full_text: Set[int], has_words: Callable[[str], bool]
+) -> FoundWords:
+    """Look for words everywhere but in the messages that the full text leads to."""
     owner = (scope.user_id, scope.namespace)
     sessions_sql = "FROM session s WHERE s.user_id = ? AND s.namespace = ?"
     messages_sql = "FROM message m JOIN session s ON s.id = m.session_id WHERE s.user_id = ? AND s.namespace = ?"
@@ -397,9 +418,9 @@ def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
     hidden_sql = "(s.storage_scope <> 'all' OR s.expires_at IS NOT NULL)"
     hidden = containing(f"SELECT m.id, m.text {messages_sql} AND {hidden_sql}")
     by_place = {
-        "text": {*chain.from_iterable(filter(None, spelled)), *hidden, *archive.containing(db, scope, has_words)},
+        "text": {*in_full_text, *hidden, *archive.containing(db, scope, has_words)},
         "earlier versions": containing(f"SELECT m.id, r.text {revisions_sql}"),
-        "authors": _messages_by(db, scope, query, lambda author, name: has_words(author)),
+        "authors": _messages_by(db, scope, "", lambda author, name: has_words(author)),
         "titles": set(messages_of(db, titled)),
         "metadata": {
             *messages_of(db, about),
@@ -423,11 +444,11 @@ def find_words(db: sqlite3.Connection, scope: Scope, query: str) -> FoundWords:
 
 
 def sessions_by_title(db: sqlite3.Connection, scope: Scope, title: str) -> set[int]:
-    """Return the sessions of a scope whose title contains these words, without case and in any spelling."""
-    has_words = spellings.matcher(title)
+    """Return the sessions of a scope whose title has these whole words, without case and in any spelling."""
     query = "SELECT id, title FROM session WHERE user_id = ? AND namespace = ? AND title IS NOT NULL"
     rows = db.execute(query, (scope.user_id, scope.namespace))
-    return {key for key, found in rows if has_words(found)}
+    with spellings.word_matcher(title) as has_words:
+        return {key for key, found in rows if has_words(found)}
 
 
 def _messages_of(db: sqlite3.Connection, scope: Scope, meant: AuthorSelection, name: str) -> set[int]:

@@ -408,9 +408,10 @@ class PreviewErasureRequest(Request[ErasurePreview]):
             of core memory ("core:person"), which go as a whole.
         source: A format, or the path of an imported file, or of a zip or a folder for all files in it, which the
             preview lists (``source_files``).
-        query: Words as they stand, in messages and their earlier versions, authors, titles, metadata, names of files,
-            facts and core memory; the preview says in which (``found_in``).
-        title: Words of the titles of conversations.
+        query: Whole words as they stand, in messages and their earlier versions, authors, titles, metadata, names of
+            files, facts and core memory; the preview says in which (``found_in``).
+        title: Whole words of the titles of conversations, as they stand: "Box 15" is not in "Box 150". The preview
+            names the conversations that go whole (``titles``).
         author: A person's id ("p3"), "me", or a whole name, address or number, without case and accents: everything
             that this person wrote under any name; the preview lists the names (``authors``). A part of a name means
             no one, other than in a search.

@@ -302,6 +302,12 @@ def _all_phrases(phrase_words: Sequence[Sequence[str]]) -> str:
     return " AND ".join(quote_fts(" ".join(words)) for words in phrase_words)
 
 
+def phrase_expression(phrase: str) -> str:
+    """Return what FTS5 looks for to find a phrase. Empty if it has no word."""
+    words = _words_of_phrases([phrase])
+    return _all_phrases(words) if words[0] else ""
+
+
 def match_expression(query: str) -> str:
     """Return what FTS5 looks for to find every message that matches a query: all its quoted phrases, else any of its
     words. Empty if it has no word."""

@@ -10,6 +10,9 @@ from appliance.types.vocabulary import Scope
 
 EchoKind = Literal["copy", "answer", "repetition", "summary", "fact", "block"]
 
+MAX_NAMED_SESSIONS = 10
+"""Conversations whose titles a preview names, of those that go whole."""
+
 BLOCK_PREFIX = "core:"
 """Before the label of a block of core memory, it makes the block's id: "core:person"."""
 
@@ -57,7 +60,8 @@ class ErasurePreview:
     ``authors`` are the names under which the messages were written ("" for none), with their numbers, and ``notes`` say
     whose a name may be that no author has, and which repeats were not looked for. ``by`` is who erases, as the history
     of a block notes it. If the path of a zip or a folder was named as the source, ``source_files`` are the files in it
-    from which something would be erased."""
+    from which something would be erased. ``titles`` are those of the first ``MAX_NAMED_SESSIONS`` of ``sessions``, ""
+    where one has none: they are for a person to see, and no receipt keeps them."""
 
     messages: tuple[int, ...]
     sessions: tuple[int, ...]
@@ -80,6 +84,7 @@ class ErasurePreview:
     block_echoes: tuple[BlockErasure, ...] = ()
     by: BlockEditor = "person"
     source_files: tuple[str, ...] = ()
+    titles: dict[int, str] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:

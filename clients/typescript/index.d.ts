@@ -347,7 +347,8 @@ export type EchoAnswer = {
  * entries of address books. ``blocks`` are the sentences that go from core memory, or whole blocks. If an
  * author was named, ``authors`` are the names that its messages were written under ("" for none), with their numbers,
  * and ``notes`` say whose a name may be that no author has, and which repeats were not looked for. ``source_files``
- * are the files in the zip or folder that the source names; only the owner sees them, and ``files``.
+ * are the files in the zip or folder that the source names; only the owner sees them, and ``files``. ``titles`` are
+ * those of the first whole sessions, by their ids ("" without one), as far as the caller may read these.
  */
 export type ErasurePreviewAnswer = {
   authors?: Record<string, number>;
@@ -365,6 +366,7 @@ export type ErasurePreviewAnswer = {
   notes?: Array<string>;
   sessions: Array<string>;
   source_files?: Array<string>;
+  titles?: Record<string, string>;
 };
 
 /**

@@ -170,3 +170,20 @@ def test_a_zip_is_named_by_its_path_and_as_what_still_says_it(run: Run, filled: 
     run("ingest", zipped, "--again")
     said = run("forget", "--query", "Benhamou", "--yes").stderr.replace("\n", " ")
     assert f"note: The file {zipped} was not changed, and may still contain it." in said
+
+
+def test_conversations_that_go_whole_are_named(run: Run, filled: Path, tmp_path: Path) -> None:
+    titles = ["Annabelle divorce papers", *(f"Anna {number}" for number in range(12))]
+    lines = [line(f"a{at}", at, f"note {at}", session_title=title) for at, title in enumerate(titles)]
+    run("ingest", write(tmp_path / "titled.jsonl", lines))
+    shown = run("forget", "--title", "Anna", "--dry-run").stdout
+    assert "12 whole sessions" in shown and "Annabelle" not in shown
+    named = [one for one in shown.splitlines() if re.match(r"    s\d+  Anna \d", one)]
+    assert len(named) == 10 and "    and 2 more" in shown
+    told = document(run("forget", "--title", "Anna 7", "--dry-run", "--json"))["would_forget"]
+    assert list(told["titles"].items()) == [(told["sessions"][0], "Anna 7")]
+    refused = run("forget", "--title", "Anna 7")
+    assert refused.exit_code == 2 and f"    {told['sessions'][0]}  Anna 7\n" in refused.stderr
+    done = run("forget", "--title", "Anna 7", "--yes")
+    assert f"    {told['sessions'][0]}  Anna 7\n" in done.stderr and "Anna 7" not in done.stdout
+    assert "Annabelle divorce papers" in run("sessions").stdout

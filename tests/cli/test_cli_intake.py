@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,8 @@ import pytest
 from cli_runs import TRIP, Run, document, line, write
 
 from appliance import Appliance
+from appliance.cli import import_report
+from appliance.cli import ingest as ingest_verbs
 from appliance.cli.ingest import EMPTY_HINT
 from appliance.errors import DiskFull, ModelUnavailable
 from appliance.formats import FORMATS
@@ -96,6 +100,41 @@ def test_without_waiting_words_are_found_and_pending_is_left(run: Run, chats: Pa
     assert report["counts"]["pending"] == 9
     assert run("reindex", "--pending").exit_code == 0
     assert document(run("status", "--json"))["counts"]["pending"] == 0
+
+
+def test_the_seconds_are_those_that_the_person_waited(run: Run, chats: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    took: dict[str, float] = {}
+
+    def timed(name: str) -> None:
+        verb = getattr(Appliance, name)
+
+        def measured(*arguments: Any, **more: Any) -> Any:
+            began = time.perf_counter()
+            result = verb(*arguments, **more)
+            took[name] = time.perf_counter() - began
+            return result
+
+        monkeypatch.setattr(Appliance, name, measured)
+
+    for name in ("ingest", "run_pending_jobs", "close"):
+        timed(name)
+    assert document(run("ingest", chats, "--json"))["seconds"] >= sum(took.values()) and len(took) == 3
+    monkeypatch.setattr(import_report, "MIN_NAMED_SECONDS", 0.0)
+    assert re.search(r"; \d+\.\d s, \d+\.\d s of it for summaries and facts\n", run("ingest", chats, "--again").stdout)
+
+
+def test_an_import_without_news_does_not_wait_for_what_was_left(
+    run: Run, chats: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("ingest", chats, "--no-wait")
+    due = document(run("status", "--json"))["summaries"]["due"]
+    assert due > 0
+    monkeypatch.setattr(ingest_verbs, "MAX_LEFTOVER_SECONDS", 0.0)
+    said = run("ingest", chats).stderr
+    assert f"{due} conversation" in said and "'appliance summaries make'" in said
+    monkeypatch.undo()
+    assert "summaries make" not in run("ingest", chats).stderr
+    assert document(run("summaries", "list", "--json"))
 
 
 def test_what_fails_is_named_with_its_place_and_the_rest_is_kept(run: Run, tmp_path: Path) -> None:

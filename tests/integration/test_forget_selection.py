@@ -158,3 +158,61 @@ def test_a_file_in_a_folder_that_may_not_be_entered_is_named_as_one_that_may_sti
 
     monkeypatch.setattr(os, "stat", refuse)
     assert sealed in chats.erasure.preview(query="I met").files
+
+
+TITLES = ("Box 15", "Box 150", "Box 1500", "Case 15", "Anna", "Annabelle divorce papers", "Tax 2021")
+
+
+@pytest.fixture
+def titled(memory: Appliance, tmp_path: Path) -> Appliance:
+    """Imported conversations whose titles have parts of each other."""
+    path = tmp_path / "titled.jsonl"
+    lines = [
+        line(
+            f"t{day}", day, f"a word on the {day}th of March", session_title=title, author=title.replace(" ", "") + "er"
+        )
+        for day, title in enumerate(TITLES, 1)
+    ]
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    memory.ingest(path)
+    return memory
+
+
+@pytest.mark.parametrize(
+    ("title", "meant"),
+    [
+        ("Anna", ["Anna"]), ("ÀNNA", ["Anna"]), ("Box 15", ["Box 15"]), ("box", [*TITLES[:3]]), ("ax 20", []),
+        ("15", ["Box 15", "Case 15"]), ("divorce", ["Annabelle divorce papers"]),
+    ],
+)  # fmt: skip
+def test_a_title_is_named_by_whole_words(titled: Appliance, title: str, meant: list[str]) -> None:
+    assert [*titled.erasure.preview(title=title).titles.values()] == meant
+    assert sorted(info.title or "" for info in titled.sessions.list(title=title)) == sorted(meant)
+    preview = titled.erasure.preview(query=title)
+    assert [*preview.titles.values()] == meant and preview.found_in["titles"] == len(meant)
+    assert preview.found_in["authors"] == 0, "parts of names are no words either"
+
+
+def test_what_has_only_a_part_of_an_erased_title_stays_and_is_no_trace(titled: Appliance) -> None:
+    receipt = titled.erasure.forget(titled.erasure.preview(title="Box 15"))
+    assert receipt.sessions == 1 and receipt.proof.traces == ()
+    assert sorted(info.title or "" for info in titled.sessions.list()) == sorted({*TITLES} - {"Box 15"})
+    assert "Box" not in str(titled.erasure.receipts()), "what a preview shows, no receipt keeps"
+
+
+def test_titles_in_scripts_without_spaces_are_found_as_messages_are(memory: Appliance) -> None:
+    for said in ("東京都への旅行", "京都の庭", "ประเทศไทย"):
+        memory.sessions.create(title=said).add("user", "hello")
+        memory.sessions.create(title="other").add("user", said)
+    for asked, found in (("東京", 1), ("京都", 2), ("庭", 1), ("ประเทศ", 1), ("旅館", 0)):
+        assert len(memory.erasure.preview(title=asked).sessions) == found
+        places = memory.erasure.preview(query=asked).found_in
+        assert (places["titles"], places["text"]) == (found, found)
+
+
+def test_a_preview_names_the_first_conversations_that_go_whole(memory: Appliance) -> None:
+    for number in range(12):
+        memory.sessions.create(title=f"Visit {number}").add("user", "hello")
+    preview = memory.erasure.preview(title="visit")
+    assert [*preview.titles.values()] == [f"Visit {number}" for number in range(10)] and len(preview.sessions) == 12
+    assert memory.erasure.preview(query="visit", since="2999-01-01").titles == {}

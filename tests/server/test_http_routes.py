@@ -273,7 +273,13 @@ def test_summaries_are_listed_found_and_read(memory: Appliance, client: TestClie
 def test_forgetting_says_what_would_go_and_then_proves_it(client: TestClient) -> None:
     id = said(client, "the safe opens with twelve and then forty", session_id="safe")["id"]
     would = client.post("/v1/forget", json={"ids": [id], "dry_run": True}).json()["would_forget"]
-    assert would["messages"] == [id] and "touched" not in would
+    assert would["messages"] == [id] and "touched" not in would and would["titles"] == {}
+    whole = client.post("/v1/forget", json={"ids": ["safe"], "dry_run": True}).json()["would_forget"]
+    title = "The safe opens with twelve and then forty"
+    assert whole["titles"] == {whole["sessions"][0]: title}
+    for part, ids in (("saf", []), ("the safe", whole["sessions"])):
+        named = client.post("/v1/forget", json={"title": part, "dry_run": True}).json()["would_forget"]
+        assert named["sessions"] == ids
     assert client.get(f"/v1/messages/{id}").status_code == 200
     receipt = client.post("/v1/forget", json={"ids": [id]}).json()["receipt"]
     assert (receipt["messages"], receipt["state"], receipt["proof"]["traces"]) == (1, "done", [])

@@ -306,6 +306,10 @@ def test_nothing_is_erased_without_the_code_of_its_preview(filled: Appliance) ->
     async def work(caller: Caller) -> None:
         shown = await caller.call("memory_forget", query="QX-4471")
         assert not shown["done"] and shown["messages"] == 1 and shown["sample"][0]["id"] == "m3"
+        assert shown.get("titles", {}) == {}
+        whole = await caller.call("memory_forget", ids=["s1"])
+        assert whole["titles"] == {"s1": "Lisbon"}
+        assert "Whole sessions: s1 Lisbon." in await caller.said("memory_forget", ids=["s1"])
         code = shown["confirm"]
         assert "m3 | 2" in await caller.said("memory_forget", query="QX-4471"), "a preview has no scores"
         assert "nothing was erased" in await caller.refused("memory_forget", query="QX-4471", confirm="0" * 12)

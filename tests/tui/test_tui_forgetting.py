@@ -248,6 +248,11 @@ def test_a_title_an_author_and_dates_narrow(memory: Appliance, talk: list[str]) 
     async def body(pilot: Pilot[None], screen: ForgetScreen, given: list[Receipt | None]) -> None:
         screen.query_one("#forget-title", Input).value = "tea"
         await until(pilot, lambda: "2 messages" in told(screen))
+        assert "Whole conversations: Tea · Tea with Ben\n" in f"{told(screen)}\n"
+        screen.query_one("#forget-title", Input).value = "te"
+        await until(pilot, lambda: told(screen) == "No matches: nothing to forget.")
+        screen.query_one("#forget-title", Input).value = "tea"
+        await until(pilot, lambda: "2 messages" in told(screen))
         screen.query_one("#forget-author", Input).value = "Ben"
         await until(pilot, lambda: "1 message " in told(screen))
         screen.query_one("#forget-since", Input).value = "2021-01-01"

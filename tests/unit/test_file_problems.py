@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -128,3 +131,50 @@ def test_the_name_of_a_forgotten_file_is_not_kept(memory: Appliance, tmp_path: P
     assert memory.overview.file_problems(dismissed=True) == []
     memory.ingest(half)
     assert memory.overview.file_problems(dismissed=True) == [] and memory.overview.counts()["messages"] == 0
+
+
+def test_a_folder_that_may_not_be_read_is_told_until_it_can_be(
+    memory: Appliance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may read every folder, so that the refusal is played here."""
+    exports, locked = tmp_path / "exports", tmp_path / "exports" / "locked"
+    locked.mkdir(parents=True)
+    (exports / "chat.jsonl").write_text(GOOD)
+    listed, stat = os.listdir, Path.stat
+
+    def refuse(path: Any) -> list[str]:
+        if Path(path) == locked:
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return listed(path)
+
+    with monkeypatch.context() as refused:
+        refused.setattr(os, "listdir", refuse)
+        assert not memory.ingest(exports).complete
+    (found,) = memory.overview.file_problems()
+    assert (found.path, found.state, found.is_there, found.messages) == (str(locked), "failed", True, 0)
+    assert "Permission denied" in found.reason and troubles(memory)
+    memory.ingest(exports / "chat.jsonl")
+    assert troubles(memory), "it was not read meanwhile"
+    memory.ingest(exports)
+    assert troubles(memory) == [] and memory.overview.file_problems(dismissed=True) == []
+
+    # A folder whose names may be listed, and not what they name.
+    (locked / "hidden.jsonl").write_text(GOOD)
+
+    def refuse_stat(path: Path, **more: Any) -> os.stat_result:
+        if path.parent == locked:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return stat(path, **more)
+
+    isfile, isdir = os.path.isfile, os.path.isdir
+    with monkeypatch.context() as refused:
+        refused.setattr(Path, "stat", refuse_stat)
+        refused.setattr(os.path, "isfile", lambda path: Path(path).parent != locked and isfile(path))
+        refused.setattr(os.path, "isdir", lambda path: Path(path).parent != locked and isdir(path))
+        memory.ingest(locked)
+    assert [one.path for one in memory.overview.file_problems()] == [str(locked)]
+    memory.ingest(locked)
+    assert troubles(memory) == []
+    (tmp_path / "empty").mkdir()
+    memory.ingest([tmp_path / "empty", tmp_path / "nowhere"])
+    assert troubles(memory) == [], "what holds nothing, or is not there, is told once"

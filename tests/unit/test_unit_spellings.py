@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+
 import pytest
 
 from appliance import Appliance
-from appliance.store.spellings import matcher
+from appliance.store import lexical
+from appliance.store.spellings import TOKENIZER, matcher, word_matcher
 
 STREET = ("Königstraße 5", "königstrasse 5", "KOENIGSTRASSE 5", "Koenigstraße 5", "Ko\u0308nigstrasse 5")
 
@@ -40,3 +43,40 @@ def test_words_are_forgotten_in_every_spelling(memory: Appliance, asked: str) ->
     memory.sessions.create(title="Zur Königstraße 5").add("user", "hallo")
     assert len(memory.erasure.preview(title=asked).messages) == 1
     assert len(memory.erasure.forget(memory.erasure.preview(query=asked)).proof.traces) == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        *[("Anna", "Anna"), ("anna", "Dinner with ÀNNA!"), ("Anna", "Anna's birthday"), ("Box 15", "box  15, opened")],
+        *[
+            ("C++", "notes on C++"),
+            ("東京", "東京都へ行く"),
+            ("猫", "黒い猫"),
+            ("ประเทศ", "ประเทศไทย"),
+            ("🍕", "pizza 🍕"),
+        ],
+        ("Königstrasse 5", "Zur Königstraße 5"),
+        ("half", "half \ud800 a character"),
+    ],
+)
+def test_words_are_whole_and_in_scripts_without_spaces_runs(asked: str, written: str) -> None:
+    with word_matcher(asked) as has_words:
+        assert has_words(written)
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        *[("Anna", "Annabelle divorce papers"), ("Box 15", "Box 150"), ("ax 20", "Tax 2021"), ("Box 15", "Boombox 15")],
+        *[("C++", "notes on C"), ("東京", "京都"), ("15 Box", "Box 15"), ("Königstrasse 5", "Zur Königstraße 55")],
+    ],
+)
+def test_parts_of_words_are_not_the_words(asked: str, written: str) -> None:
+    with word_matcher(asked) as has_words:
+        assert not has_words(written)
+
+
+def test_words_are_made_as_the_full_text_makes_them() -> None:
+    schema = (files("appliance.store") / "schema.sql").read_text()
+    assert schema.count("tokenize=") == schema.count(f"tokenize='{TOKENIZER}'") == len(lexical.FTS_TABLES)

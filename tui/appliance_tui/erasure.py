@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from appliance.errors import NotFound, UsageError
 from appliance.export_files import write_export
 from appliance_tui.throughput import format_bytes
-from appliance_tui.widgets.display_text import pluralize
+from appliance_tui.widgets.display_text import one_line, pluralize
 
 if TYPE_CHECKING:
     from appliance.client import Appliance
@@ -25,6 +25,9 @@ MAX_READ_ECHOES = 20
 """Summaries and facts among the echoes that are read for their text, each by a request."""
 
 MAX_NAMED_FILES = 3
+
+MAX_TITLE_CHARACTERS = 40
+"""Characters of a title in the preview: ten of them leave room for the messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,16 @@ def _echo_texts(memory: Appliance, preview: ErasurePreview) -> dict[str, str]:
             else:
                 texts[echo.id] = memory.facts.get(echo.id).text
     return texts
+
+
+def title_note(preview: ErasurePreview) -> str:
+    """Which conversations go whole, by the titles of the first ones; empty if none does."""
+    if not preview.titles:
+        return ""
+    named = " · ".join(one_line(title)[:MAX_TITLE_CHARACTERS] or "(no title)" for title in preview.titles.values())
+    left = len(preview.sessions) - len(preview.titles)
+    noun = "conversation" if len(preview.sessions) == 1 else "conversations"
+    return f"Whole {noun}: {named}{f' · and {left:,} more' if left else ''}"
 
 
 def describe_counts(

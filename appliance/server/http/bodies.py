@@ -442,9 +442,10 @@ class ForgetBody(ScopedBody):
     )
     source: Name = Field("", description="A format, or the path of an ingested file, zip or folder.")
     query: Text = Field(
-        "", description="Exact words, in messages, authors, titles, metadata, names of files, facts and core memory."
+        "",
+        description="Exact whole words, in messages, authors, titles, metadata, names of files, facts and core memory.",
     )
-    title: Text = Field("", description="Words of the titles of conversations.")
+    title: Text = Field("", description="Whole words of the titles of conversations, as they stand.")
     author: Text = Field(
         "", description="A person: an id (p3), or any whole name, address or number; with all of the person's names."
     )

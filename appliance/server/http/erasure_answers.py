@@ -45,7 +45,8 @@ class ErasurePreviewAnswer:
     entries of address books. ``blocks`` are the sentences that go from core memory, or whole blocks. If an
     author was named, ``authors`` are the names that its messages were written under ("" for none), with their numbers,
     and ``notes`` say whose a name may be that no author has, and which repeats were not looked for. ``source_files``
-    are the files in the zip or folder that the source names; only the owner sees them, and ``files``."""
+    are the files in the zip or folder that the source names; only the owner sees them, and ``files``. ``titles`` are
+    those of the first whole sessions, by their ids ("" without one), as far as the caller may read these."""
 
     messages: tuple[str, ...]
     sessions: tuple[str, ...]
@@ -62,6 +63,7 @@ class ErasurePreviewAnswer:
     found_elsewhere: Mapping[str, Sequence[str]] = field(default_factory=dict)
     found_alone: Mapping[str, int] = field(default_factory=dict)
     source_files: tuple[str, ...] = ()
+    titles: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ def erasure_preview_shape(preview: ErasurePreview, echoes: Sequence[Mapping[str,
         "sessions": [f"s{key}" for key in preview.sessions],
         "contacts": len(preview.contacts),
         "blocks": [{"id": block.id, "texts": block.texts} for block in preview.blocks],
+        "titles": {f"s{key}": title for key, title in preview.titles.items()},
     }
     shape["found_elsewhere"] = {f"m{key}": places for key, places in preview.found_elsewhere.items()}
     del shape["touched"], shape["all_of"], shape["named_facts"], shape["summaries"], shape["block_echoes"]

@@ -298,6 +298,7 @@ def render_forget(result: results.ForgetResult) -> str:
         return _join(
             [
                 f"Preview: nothing has been erased. This would erase for good: {selection}.",
+                _titles_text(result),
                 *map(render_sample_line, result.sample),
                 "…" if result.messages > len(result.sample) else "",
                 *result.blocks,
@@ -325,6 +326,15 @@ def render_forget(result: results.ForgetResult) -> str:
             files_text,
         ]
     )
+
+
+def _titles_text(result: results.ForgetResult) -> str:
+    """The conversations of a preview that go whole, by their titles."""
+    if not result.titles:
+        return ""
+    named = ", ".join(f"{id} {' '.join(title.split()) or '(no title)'}" for id, title in result.titles.items())
+    left = result.sessions - len(result.titles)
+    return f"Whole sessions: {named}{f' and {left:,} more' if left else ''}."
 
 
 def render_status(result: results.StatusResult) -> str:

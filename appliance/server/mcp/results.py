@@ -249,7 +249,8 @@ class CoreResult(ToolResult, frozen=True):
 
 class ForgetResult(ToolResult, frozen=True):
     """A preview with its ``confirm`` code, or what was erased with its ``receipt``. ``echoes`` counts what would
-    still say it, unless with_echoes erases that too; ``blocks`` are sentences that go from core memory."""
+    still say it, unless with_echoes erases that too; ``blocks`` are sentences that go from core memory, and ``titles``
+    those of the first whole sessions."""
 
     done: bool
     messages: int
@@ -257,6 +258,7 @@ class ForgetResult(ToolResult, frozen=True):
     characters: int
     facts: int
     blocks: list[str] = []
+    titles: dict[str, str] = {}
     sources: dict[str, int] = {}
     files: int = 0
     echoes: int = 0

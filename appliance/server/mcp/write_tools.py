@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -181,7 +182,10 @@ def forget(access: McpAccess, arguments: schemas.ForgetArguments) -> results.For
     )
     if not arguments.confirm:
         return msgspec.structs.replace(
-            counts, sample=_preview_sample(access, preview), confirm=code_of(selection, preview)
+            counts,
+            sample=_preview_sample(access, preview),
+            titles=_readable_titles(access, preview),
+            confirm=code_of(selection, preview),
         )
     if not is_code_of(arguments.confirm, selection, preview):
         raise UsageError(
@@ -246,3 +250,12 @@ def _preview_sample(access: McpAccess, preview: ErasurePreview) -> list[results.
             continue
         lines.append(message_line(message))
     return lines[: pagination.count_fitting(lines, rendering.render_sample_line)]
+
+
+def _readable_titles(access: McpAccess, preview: ErasurePreview) -> dict[str, str]:
+    """The titles of whole sessions in a preview, as far as the caller may read these."""
+    titles: dict[str, str] = {}
+    for key, title in preview.titles.items():
+        with suppress(NotFound):
+            titles[access.readable_session(f"s{key}").id] = title
+    return titles

@@ -33,6 +33,7 @@ from appliance_tui.erasure import (
     receipt_text,
     save_receipt,
     source_file_note,
+    title_note,
 )
 from appliance_tui.frame import KeyFooter
 from appliance_tui.list_keys import ListScreen
@@ -63,7 +64,7 @@ TYPING_PAUSE_SECONDS = 0.15
 
 FIELDS = {
     "words": ("Words", "in a text, author, title, file name, metadata or fact"),
-    "title": ("Title", "of conversations"),
+    "title": ("Title", "whole words of it"),
     "author": ("Author", "a whole name, or an id (p3)"),
     "since": ("Since", "e.g. 2025-12-31"),
     "until": ("Until", "e.g. 2025-12-31"),
@@ -231,6 +232,7 @@ class ForgetScreen(ListScreen["Receipt | None"], ModalScreen["Receipt | None"]):
             first_message(summary, self.appliance.name_of) if self._ids else "",
             f"This erases {summary.description}. It can't be undone.",
             source_file_note([one_line(abbreviate_home(path)) for path in preview.source_files]),
+            title_note(preview),
             author_note(preview),
             *kept_file_notes(paths),
         ]

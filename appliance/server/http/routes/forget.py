@@ -61,7 +61,8 @@ def forget(caller: Writer, body: ForgetBody) -> Response:
             namespace=namespace,
         )
     if not caller.grant.is_owner:
-        preview = replace(preview, files=(), source_files=())
+        titles = {key: title for key, title in preview.titles.items() if _may_read(caller, f"s{key}")}
+        preview = replace(preview, files=(), source_files=(), titles=titles)
     texts = _readable_texts(caller, erasure_answers.message_echoes(preview.echoes))
     echoes = erasure_answers.echo_shapes(preview, texts)
     selection = (user, namespace, body.model_dump(mode="json", exclude={"dry_run", "confirm"}))
@@ -115,6 +116,13 @@ def _require_confirmation(caller: HttpCaller, body: ForgetBody, selection: objec
     may_erase = body.ids or (caller.grant.is_owner and messages <= MAX_UNCONFIRMED)
     if body.confirm is None and not may_erase:
         raise Conflict(f"Nothing was erased: this would erase {named}.", hint=hint)
+
+
+def _may_read(caller: HttpCaller, session: str) -> bool:
+    with suppress(NotFound):
+        caller.readable_session(session)
+        return True
+    return False
 
 
 def _readable_texts(caller: HttpCaller, ids: Sequence[str]) -> dict[str, str]:
