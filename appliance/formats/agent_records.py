@@ -18,6 +18,7 @@ from appliance.formats import json_fields, unknown_text
 from appliance.formats.json_fields import as_dict, as_id, as_json, as_list, as_text, first_id, first_text, role_table
 from appliance.formats.json_fields import made_id as made_id
 from appliance.formats.json_fields import unreadable_time as unreadable_time
+from appliance.formats.salvage import is_whole
 from appliance.formats.timestamps import read_time
 from appliance.types import InputProblem, MessageRecord, Role
 
@@ -197,6 +198,22 @@ def opening_turns(turns: Sequence[Any]) -> Iterator[str]:
         yield f"{speaker}\x1e{content.text}"
         if role_of(speaker) == "assistant":
             break
+
+
+def damaged_opening(turns: Sequence[Any], where: str) -> InputProblem | None:
+    """The problem of a conversation without an id that is damaged or cut off in its opening and has nothing behind it:
+    it would be another one than the undamaged conversation, and stay beside it."""
+    opening: list[Any] = []
+    is_answered = False
+    for turn in turns:
+        opening.append(turn)
+        if is_answered := role_of(_speaker(as_dict(turn))) == "assistant":
+            break
+    if len(opening) < len(turns) or (all(map(is_whole, opening)) and (is_answered or is_whole(turns))):
+        return None
+    left_out = "1 message was left out" if len(turns) == 1 else f"{len(turns)} messages were left out"
+    reason = "damaged or cut off before the end of its first answer, by which a conversation without an id is known"
+    return InputProblem(where, f"{reason}; {left_out}")
 
 
 def unique_id(identity: str, id_counts: Counter[str]) -> str:

@@ -29,6 +29,8 @@ _STRING_COST, _MEMBER_COST, _OBJECT_COST, _LIST_COST, _VALUE_COST = 50, 25, 150,
 
 # The bytes that are looked through for the beginning of the next record.
 _BOUNDARY_SEARCH_BYTES = 1 << 20
+# So many lines behind a damaged one show whether each record has a line for itself.
+_LINES_AHEAD = 4
 # Two records are separated by a comma and some space.
 _MAX_SEPARATOR_BYTES = 16
 
@@ -227,6 +229,29 @@ class RecordScanner:
             self._first_key = keys[1]
             self._record_start = _record_start_pattern([*_quote_pairs(other_pairs), (keys[1], keys[2])])
 
+    def take_line(self, piece: RecordBytes, *, known: bool) -> RecordBytes | None:
+        """The line that a damaged record begins, where each record has a line for itself: damage costs no other line.
+
+        None, and nothing is read, if the lines behind it are no records. ``known`` tells that the record before had its
+        line for itself; otherwise two lines must show it."""
+        ahead = piece.data + self._peek(_RESYNC_THRESHOLD_BYTES)
+        line, newline, rest = ahead.partition(b"\n")
+        ends = b" \t\r," if line.rstrip().endswith(b",") else b" \t\r"
+        following = [one for one in rest.split(b"\n", _LINES_AHEAD)[:_LINES_AHEAD] if one.strip()]
+        whole = sum(self._decode_whole(one.strip(ends)) is not None for one in following)
+        if not newline or whole < (bool(following) if known else 2):
+            return None
+        self._reopen(piece)
+        return self._take_record(len(line.rstrip()), stray=piece.stray)
+
+    def _reopen(self, piece: RecordBytes, start: int = 0) -> None:
+        """Continue within the record that was taken last."""
+        rest = piece.data[start:]
+        self._buffer = rest + self._buffer[self._position :]
+        self._base = piece.offset + start
+        self._start = self._position = 0
+        self.line -= rest.count(b"\n")
+
     def resynchronize(self, piece: RecordBytes) -> bytes:
         """The bytes of a damaged record, up to where the next one begins; scanning continues there.
 
@@ -245,11 +270,7 @@ class RecordScanner:
             more = start.start(1) - 1
             self._advance(self._position + more)
             return piece.data + ahead[:more]
-        rest = piece.data[start.start(1) :]
-        self._buffer = rest + self._buffer[self._position :]
-        self._base = piece.offset + start.start(1)
-        self._start = self._position = 0
-        self.line -= rest.count(b"\n")
+        self._reopen(piece, start.start(1))
         return piece.data[: start.start(1)]
 
     def _learn_boundary(self) -> None:

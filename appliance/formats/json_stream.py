@@ -69,7 +69,8 @@ def records(
             it. The caller must then walk a record without recursion.
     """
     decoder = _RecordDecoder(document, max_depth)
-    number = 0
+    number = last_line = 0
+    has_line_each = False
     try:
         with texts.utf8(document) as (stream, raw):
             scanner = RecordScanner(stream, first_keys, _decode_whole, _max_cost(document))
@@ -77,17 +78,22 @@ def records(
                 scanner.enter(within)
             while (piece := scanner.next()) is not None:
                 where = f"line {piece.line}, byte {piece.offset + raw.shift}"
+                begins_line, last_line = piece.line > last_line, scanner.line
                 if piece.stray:
+                    if begins_line and (taken := scanner.take_line(piece, known=has_line_each)):
+                        piece = taken
+                    last_line = scanner.line
                     yield InputProblem(where, f"{_excerpt(piece.data)} is not a record; skipped")
                     continue
                 number += 1
                 if piece.too_large:
                     yield _too_large("record", where)
                     continue
-                value, problems, whole = decoder.value(scanner, piece, where)
+                value, problems, whole = decoder.value(scanner, piece, where, has_line_each if begins_line else None)
                 if whole:
+                    has_line_each = begins_line and scanner.line == piece.line
                     scanner.learn(piece.data)
-                line = piece.line
+                line, last_line = piece.line, scanner.line
                 del piece  # its bytes need not wait for the reader
                 yield from problems
                 yield JsonRecord(value, number, line)
@@ -331,8 +337,11 @@ class _RecordDecoder:
     max_depth: int = MAX_DEPTH
     encoding: texts.Encoding | None = None
 
-    def value(self, scanner: RecordScanner, piece: RecordBytes, where: str) -> tuple[Any, list[InputProblem], bool]:
-        """The value of a record, problems, and whether the plain decoder accepted it."""
+    def value(
+        self, scanner: RecordScanner, piece: RecordBytes, where: str, has_line_each: bool | None = None
+    ) -> tuple[Any, list[InputProblem], bool]:
+        """The value of a record, problems, and whether the plain decoder accepted it. ``has_line_each`` tells whether
+        the record before had its line for itself; None where this one does not begin its line."""
         if piece.value is not None:
             return piece.value, [], True
         value = _decode_plain(piece.data) if piece.ended and piece.depth <= MAX_DEPTH else DAMAGED
@@ -340,12 +349,18 @@ class _RecordDecoder:
             return value, [], True
         if self.encoding is None and not is_utf8(piece.data):
             self.encoding = texts.encoding_of(self.document)
-        value, problems = _decode_damaged(scanner, piece, where, self.encoding or "utf-8", self.max_depth)
+        encoding = self.encoding or "utf-8"
+        value, problems = _decode_damaged(scanner, piece, where, encoding, self.max_depth, has_line_each)
         return value, problems, False
 
 
 def _decode_damaged(
-    scanner: RecordScanner, piece: RecordBytes, where: str, encoding: texts.Encoding, max_depth: int
+    scanner: RecordScanner,
+    piece: RecordBytes,
+    where: str,
+    encoding: texts.Encoding,
+    max_depth: int,
+    has_line_each: bool | None,
 ) -> tuple[Any, list[InputProblem]]:
     """The value of a record that the plain decoder refuses: unusual, cut off, or broken inside."""
     problems: list[InputProblem] = []
@@ -353,9 +368,10 @@ def _decode_damaged(
         value, problems = decode(piece.data, where, encoding, max_depth)
         if value is not DAMAGED:
             return value, problems
-    data = scanner.resynchronize(piece)
+    line = None if has_line_each is None else scanner.take_line(piece, known=has_line_each)
+    data = scanner.resynchronize(piece) if line is None else line.data
     text, _ = texts.decoded(data[:_MAX_SALVAGE_BYTES], encoding)
-    if piece.ended:
+    if piece.ended or line is not None:
         what = "the record is not valid JSON"
     elif len(data) < len(piece.data):
         what = "the record is broken inside"

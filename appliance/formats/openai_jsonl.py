@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Any
 
 from appliance.formats import agent_records, json_stream, unknown_text
@@ -61,16 +61,26 @@ def matches(head: DocumentHead) -> float:
 
 
 def parse(document: Document) -> Iterator[Record]:
-    """The conversations, one at a time; a file of bare turns is one conversation."""
+    """The conversations, one at a time; bare turns are one conversation."""
     id_counts: Counter[str] = Counter()
-    values = json_stream.records(document, _FIRST_KEYS, within=_WRAPPER)
-    for value in values:
-        if isinstance(value, InputProblem):
-            yield value
-        elif _is_turn(value.data) and "messages" not in value.data:
-            yield from _single_conversation(chain([value], values), id_counts)
-        else:
-            yield from _conversation(value.data, f"conversation {value.number}", id_counts)
+    among_turns = False
+
+    def is_among_turns(value: json_stream.JsonRecord | InputProblem) -> bool:
+        nonlocal among_turns
+        if isinstance(value, json_stream.JsonRecord):
+            has_messages = isinstance(as_dict(value.data).get("messages"), list)
+            among_turns = not has_messages and (among_turns or _is_turn(value.data))
+        return among_turns
+
+    for are_turns, values in groupby(json_stream.records(document, _FIRST_KEYS, within=_WRAPPER), is_among_turns):
+        if are_turns:
+            yield from _single_conversation(values, id_counts)
+            continue
+        for value in values:
+            if isinstance(value, InputProblem):
+                yield value
+            else:
+                yield from _conversation(value.data, f"conversation {value.number}", id_counts)
 
 
 def _is_turn(value: Any) -> bool:
@@ -88,6 +98,9 @@ def _conversation(data: Any, where: str, id_counts: Counter[str]) -> Iterator[Re
         yield InputProblem(where, "has no list of messages; skipped", harmless=is_whole(data))
         return
     identity = next((i for key in _IDS if (i := as_id(data.get(key))) and not i.isdecimal()), None)
+    if identity is None and (problem := agent_records.damaged_opening(turns, where)):
+        yield problem
+        return
     session = agent_records.unique_id(
         identity or agent_records.made_id("openai", *agent_records.opening_turns(turns)), id_counts
     )

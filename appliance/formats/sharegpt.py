@@ -55,6 +55,9 @@ def _conversation(id_counts: Counter[str], data: dict[str, Any], where: str) -> 
     identity = as_id(data.get("id"))
     # A number is only the place in the file, which is not unique between files.
     if identity is None or identity.isdecimal():
+        if problem := agent_records.damaged_opening(turns, where):
+            yield problem
+            return
         identity = agent_records.made_id("sharegpt", *agent_records.opening_turns(turns))
     elif identity in id_counts:
         yield InputProblem(where, f"the id {identity} occurs twice; imported as two conversations", harmless=True)

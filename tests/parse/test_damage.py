@@ -168,6 +168,49 @@ def test_jsonl_of_conversations_with_a_bad_line():
     assert problems[0].where.startswith("line 2")
 
 
+def crates(count: int) -> list[str]:
+    return [
+        json.dumps(
+            {"messages": [{"role": "user", "content": f"Crate {n}?"}, {"role": "assistant", "content": f"{n}."}]}
+        )
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("junk", [b"x", b"\0\0\0", b"", b'{{"', b"]"])
+@pytest.mark.parametrize("number", [1, 12, 18, 19])
+def test_a_damaged_line_of_conversations_costs_that_line(junk: bytes, number: int) -> None:
+    rows = [row.encode() for row in crates(20)]
+    whole = list(parser_of("openai_jsonl").parse(document(b"\n".join(rows))))
+    expected = [(r.session, r.role, r.text) for r in whole if isinstance(r, MessageRecord)]
+    rows[number] = junk + rows[number][len(junk) or 1 :]
+    records = list(parser_of("openai_jsonl").parse(document(b"\n".join(rows) + b"\n")))
+    found = [(r.session, r.role, r.text) for r in records if isinstance(r, MessageRecord)]
+    assert [one for one in expected if one not in found] in ([], expected[2 * number : 2 * number + 2])
+    assert all(one in expected for one in found)
+    problems = [r for r in records if isinstance(r, InputProblem) and not r.harmless]
+    assert problems[0].where.startswith(f"line {number + 1},")
+
+
+@pytest.mark.parametrize("name", ["openai_jsonl", "chatgpt"])
+def test_a_byte_lost_anywhere_in_a_line_costs_no_other_line(name: str) -> None:
+    rows = crates(5) if name == "openai_jsonl" else [json.dumps(conversation(n)) for n in range(5)]
+    expected, _ = messages_of("\n".join(rows).encode(), name)
+    each = len(expected) // 5
+    for at in range(len(rows[2])):
+        damaged = [*rows[:2], rows[2][:at] + "#" + rows[2][at + 1 :], *rows[3:]]
+        texts, _ = messages_of("\n".join(damaged).encode(), name)
+        assert texts[: 2 * each] == expected[: 2 * each], at
+        assert texts[-2 * each :] == expected[-2 * each :], at
+
+
+def test_a_conversation_without_an_id_is_not_kept_without_its_opening() -> None:
+    rows = crates(3)
+    texts, problems = messages_of("\n".join([*rows[:2], rows[2][:-6]]).encode(), "openai_jsonl")
+    assert texts == ["Crate 0?", "0.", "Crate 1?", "1."]
+    assert "2 messages were left out" in problems[-1].message
+
+
 def test_not_finite_numbers_and_control_characters():
     data = json.dumps([conversation(0)]).replace("1760000000.5", "NaN").replace("message 0", "mes\tsage\n0")
     texts, problems = messages_of(data.encode(), "chatgpt")
