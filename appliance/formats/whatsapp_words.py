@@ -63,6 +63,8 @@ def _phrases_by_prefix(lines: str) -> dict[str, tuple[str, ...]]:
 
 
 _PREFIX_CHARACTERS = 4
+_DECOMPOSED_CHARACTERS = 3
+"""The most characters that one is written with where its parts stand apart: a Korean syllable."""
 _TRAILING_CHARACTERS = " .。!।\u200e\u200f\u200b"
 
 # Beginnings of messages that only the app writes: about encryption, security codes, business accounts.
@@ -136,10 +138,10 @@ NOTICE = _pattern(r"""
 
 def is_notice(text: str) -> bool:
     """Whether only the app begins a message like this; on iOS such a message may carry a person's name."""
-    lowered = fold(text)
-    key = lowered[:_PREFIX_CHARACTERS]
+    key = fold(text[: _PREFIX_CHARACTERS * _DECOMPOSED_CHARACTERS])[:_PREFIX_CHARACTERS]
     if key not in _BEGINNINGS and key not in _CALLS:
         return False
+    lowered = fold(text)
     if lowered.startswith(_BEGINNINGS.get(key, ())):
         return True
     for phrase in _CALLS.get(key, ()):
