@@ -9,7 +9,7 @@ log-odds of the candidates of one query (``tests/eval/fit.py``).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import log, log1p, sqrt
 
@@ -21,7 +21,7 @@ from appliance.languages import LANGUAGES
 from appliance.retrieval.adjacent import AdjacentMessages, load_adjacent
 from appliance.retrieval.candidates import LEG_POOL_SIZE, Candidates, Column, Rows
 from appliance.retrieval.diversify import DiverseSelection
-from appliance.retrieval.features import asks_for_time_alone, names_author
+from appliance.retrieval.features import asks_for_time_alone
 from appliance.retrieval.ranking import Ranking
 from appliance.retrieval.repetition import asks
 from appliance.retrieval.resources import ParsedQuery, SearchResources
@@ -60,8 +60,8 @@ CALIBRATIONS: Mapping[str, Calibration] = {
     "all-minilm-l6-v2-int8": Calibration(
         {
             "dense": 3.3,
-            "own_topic": 3.0,
-            "near_topic": 2.35,
+            "own_words": 3.0,
+            "near_words": 2.35,
             "alone": 15.3,
             "by_others": -3.0,
             "length": -0.1,
@@ -73,8 +73,8 @@ CALIBRATIONS: Mapping[str, Calibration] = {
     "minilm-l6-dialogue-int8": Calibration(
         {
             "dense": 3.8,
-            "own_topic": 2.4,
-            "near_topic": 2.8,
+            "own_words": 2.4,
+            "near_words": 2.8,
             "alone": 16.2,
             "by_others": -3.0,
             "length": -0.25,
@@ -132,11 +132,6 @@ are written; of its neighbours, as much counts as in the second stage."""
 MIN_RARITY = 0.05
 """The rarity of the most frequent words: a query of such words alone is found where they are."""
 
-MIN_TOPIC_SHARE = 0.4
-"""The share of the words beside names from which on names count in full. Without it, "Camille's wedding" was answered
-by whatever Camille wrote. Of questions that only another memory answers, asked with the names of this one, 72 % are
-likely with it, and 88 % without; of LoCoMo's questions 97.4 % and 99.1 %."""
-
 MAX_LOGIT = 30.0
 
 
@@ -179,13 +174,11 @@ def judge(
     elif ranking.values["file"][best]:
         logit = max(logit, _log_odds(FILE_CONFIDENCE))
     else:
-        if evidence["own_words" if weights is BY_WORDS else "own_topic"] and _has_keywords(parsed):
+        if evidence["own_words"] and _has_keywords(parsed):
             logit = max(logit, _log_odds(KEYWORD_CONFIDENCE))
         logit += _missing_logit(resources, parsed, candidates, ranking, rows)
     logits = np.clip(logit + ranking.scores - ranking.scores[best], -MAX_LOGIT, max(logit, -MAX_LOGIT))
-    if UNKNOWN_WORDS in ranking.values:
-        logits = _bounded_by_shares(parsed, ranking, best, logits)
-    else:
+    if UNKNOWN_WORDS not in ranking.values:
         behind = np.array(selection.rows[1:WORD_JUDGED_HITS], np.intp)
         logits = _bounded_by_words(resources, parsed, candidates, ranking, behind[behind != best], logits)
     scores = 1 / (1 + np.exp(-logits))
@@ -210,41 +203,23 @@ def _bounded_by_words(
     The differences of their points were fitted where meaning has a part. Without it they are too small: what only
     stands next to a message with the words would be nearly as likely as that message.
     """
-    certain = _are_certain(ranking)
+    values = ranking.values
+    certain = (values["quoted"] > 0) | (values["period"] > 0) | (values["file"] > 0)
     dense = candidates.scores.get("dense")
     judged = rows[~certain[rows] & (np.isnan(dense[rows]) if dense is not None else True)]
     if not len(judged):
         return logits
     keys = candidates.messages[judged].tolist()
     adjacent = (ranking.adjacent and ranking.adjacent.select(keys)) or load_adjacent(resources.db, keys)
-    coverage = _read_words(resources, parsed, adjacent, ())
+    own, near = _coverage(resources, parsed, adjacent, ())
     length = log1p(len(parsed.words))
     bound = [
         _weigh({"own_words": a, "near_words": b, "by_others": 0.0, "length": length}, BY_WORDS)
-        for a, b in zip(coverage.own(), coverage.near(), strict=True)
+        for a, b in zip(own, near, strict=True)
     ]
     bounded = logits.copy()
     bounded[judged] = np.minimum(logits[judged], bound)
     return bounded
-
-
-def _bounded_by_shares(parsed: ParsedQuery, ranking: Ranking, best: int, logits: Column) -> Column:
-    """The log-odds, where hits behind the best have words that the model does not know: no more than these allow. The
-    differences of their points have parts of other features, which say little of such words."""
-    shares, length = 1.0 + ranking.values[UNKNOWN_WORDS], log1p(len(parsed.words))
-    fixed = _weigh({"own_words": 0.0, "near_words": 0.0, "by_others": 0.0, "length": length}, BY_WORDS)
-    bound = shares * (BY_WORDS["own_words"] + BY_WORDS["near_words"]) + fixed
-    bound[_are_certain(ranking)] = MAX_LOGIT
-    bound[best] = MAX_LOGIT
-    bounded: Column = np.minimum(logits, bound)
-    return bounded
-
-
-def _are_certain(ranking: Ranking) -> NDArray[np.bool_]:
-    """Which candidates are judged by more than their words."""
-    values = ranking.values
-    are_certain: NDArray[np.bool_] = (values["quoted"] > 0) | (values["period"] > 0) | (values["file"] > 0)
-    return are_certain
 
 
 def _log_odds(confidence: float) -> float:
@@ -313,24 +288,13 @@ def gather_evidence(
     dense       the best cosine of any candidate but an echo of the question, above ``unrelated_cosine``
     own_words   the share of the query's words, weighted by rarity, that a hit has; that of the best of them
     near_words  the same of the first hit together with its neighbours
-    own_topic   own_words, of which names alone are no evidence
-    near_topic  near_words, the same
     by_others   the share of the hits that others wrote than the person whom the query names; 0 if it names none
     alone       dense, as far as near_words is missing: an answer in other words is judged by its meaning
     length      log(1 + words)
-
-    Who speaks has the words of their own name, and every message of a chat those of its title. Where a query names
-    them, its words count in full only if the hits have ``MIN_TOPIC_SHARE`` of the others, too. Where there are no
-    cosines they always count: nothing else speaks for an answer in other words.
     """
     keys = candidates.messages[rows].tolist()
     adjacent = (ranking.adjacent and ranking.adjacent.select(keys)) or load_adjacent(resources.db, keys)
-    coverage = _read_words(resources, parsed, adjacent, _title_terms(resources, candidates, rows))
-    own, near = coverage.own(), coverage.near()
-    names = _name_terms(parsed, candidates, coverage.title if adjacent.between_people[0] else ())
-    counted = 1.0
-    if names & coverage.rarity.keys() and (topic := coverage.rarity.keys() - names):
-        counted = min(1.0, float(max(coverage.own(topic).max(), coverage.near(topic)[0])) / MIN_TOPIC_SHARE)
+    own, near = _coverage(resources, parsed, adjacent, _title_terms(resources, candidates, rows))
     named = ranking.values["author"]
     dense, calibration = 0.0, CALIBRATIONS.get(resources.model)
     if "dense" in candidates.scores and calibration is not None:
@@ -342,8 +306,6 @@ def gather_evidence(
         "dense": dense,
         "own_words": float(own.max()),
         "near_words": float(near[0]),
-        "own_topic": counted * float(own.max()),
-        "near_topic": counted * float(near[0]),
         "alone": dense * (1.0 - float(near[0])),
         "by_others": float(1.0 - named[rows].mean()) if named.any() else 0.0,
         "length": log1p(len(parsed.words)),
@@ -368,42 +330,13 @@ def _weigh(evidence: Mapping[str, float], weights: Mapping[str, float]) -> float
     return sum(weight * evidence.get(name, 1.0) for name, weight in weights.items())
 
 
-@dataclass(frozen=True, slots=True)
-class _Coverage:
-    """Which words of a query the hits have, by their terms in the index.
-
-    Attributes:
-        rarity: How rare each of the query's words is.
-        places: Each hit with its neighbours.
-        said: The words that each of these messages has; those of its author's name count as its own.
-        title: The terms of the title of the first hit's session.
-    """
-
-    rarity: Mapping[int, float]
-    places: Sequence[tuple[int, int | None, int | None]]
-    said: Mapping[int, Collection[int]]
-    title: Collection[int]
-
-    def own(self, terms: Collection[int] | None = None) -> Column:
-        """The share of the words, weighted by rarity, that each hit has: of all, or of those with these terms."""
-        return np.array([self._share(place[:1], (), terms) for place in self.places])
-
-    def near(self, terms: Collection[int] | None = None) -> Column:
-        """The share that each hit, its neighbours or the title of the first one's session have."""
-        return np.array([self._share(place, () if row else self.title, terms) for row, place in enumerate(self.places)])
-
-    def _share(self, keys: Sequence[int | None], others: Collection[int], terms: Collection[int] | None) -> float:
-        counted = self.rarity.keys() if terms is None else self.rarity.keys() & terms
-        found = set(others).union(*(self.said.get(key, ()) for key in keys if key is not None)) & counted
-        total = sum(self.rarity[term] for term in counted)
-        return sum(self.rarity[term] for term in found) / total if total else 0.0
-
-
-def _read_words(
+def _coverage(
     resources: SearchResources, parsed: ParsedQuery, adjacent: AdjacentMessages, title: Collection[int]
-) -> _Coverage:
-    """Read which words of the query the hits and their neighbours have."""
+) -> tuple[Column, Column]:
+    """The share of the query's words, weighted by rarity, that each message has, and that it, its neighbours or the
+    title of the first one's session have. The words of an author's name count as the message's."""
     rarity = _rarity(resources, content_words(parsed))
+    total = sum(rarity.values())
     texts = {key: one.excerpt for key, one in adjacent.excerpts.items()}
     for key, text in messages.texts(resources.db, adjacent.keys).items():
         texts[key] = text[:READ_CHARACTERS]
@@ -411,14 +344,14 @@ def _read_words(
             folded = text.casefold()
             texts[key] += " " + " ".join(word for word in parsed.words if word in folded)
     said = {key: rarity.keys() & _terms(adjacent.excerpts[key].author, text) for key, text in texts.items()}
-    return _Coverage(rarity, list(zip(adjacent.keys, adjacent.before, adjacent.after, strict=True)), said, title)
 
+    def share(keys: Sequence[int | None], others: Collection[int] = ()) -> float:
+        found = set().union(rarity.keys() & others, *(said.get(key, ()) for key in keys if key is not None))
+        return sum(rarity[term] for term in found) / total if total else 0.0
 
-def _name_terms(parsed: ParsedQuery, candidates: Candidates, title: Collection[int]) -> Set[int]:
-    """The terms of the query's words that are a part of an author's name, and those of a chat's title."""
-    authors = set(candidates.author_names)
-    named = [word for word in parsed.words if any(names_author({word}, author) for author in authors)]
-    return {*title, *(term for word in named for term in sparse.encode_query(fold_digits(word)).indices)}
+    places = list(zip(adjacent.keys, adjacent.before, adjacent.after, strict=True))
+    own = np.array([share(place[:1]) for place in places])
+    return own, np.array([share(place, () if row else title) for row, place in enumerate(places)])
 
 
 def _title_terms(resources: SearchResources, candidates: Candidates, rows: Rows) -> Collection[int]:

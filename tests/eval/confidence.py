@@ -122,8 +122,7 @@ def collect(homes: Path) -> list[Judged]:
                 if evidence := evidence_of(resources, text):
                     found.append(Judged(corpus.name, group, kind, answerable, evidence))
                     if group != "words" and kind != RENAMED:
-                        no_words = dict.fromkeys(("own_words", "near_words", "own_topic", "near_topic"), 0.0)
-                        reworded = {**evidence, **no_words, "alone": evidence["dense"]}
+                        reworded = {**evidence, "own_words": 0.0, "near_words": 0.0, "alone": evidence["dense"]}
                         found.append(Judged(corpus.name, REWORDED, f"{kind} ({group})", answerable, reworded))
     return found
 
