@@ -229,9 +229,10 @@ def _describe_repetition(report: ErasureReport) -> str:
     """That other messages say the same and were not erased."""
     if not report.repeated:
         return ""
-    what = "the text" if report.erased_texts == 1 else f"{report.repeated:,} of the texts"
+    verb = "stays" if report.repeated == 1 else "stay"
+    what = "the text stays" if report.erased_texts == 1 else f"{report.repeated:,} of the texts {verb}"
     ids = f" ({', '.join(report.repeated_by)})" if report.repeated_by else ""
-    return f"; {what} stays where another message says the same, such as another user's{ids}"
+    return f"; {what} where another message says the same, such as another user's{ids}"
 
 
 def kept_file_notes(files: Sequence[str]) -> Iterator[str]:
