@@ -68,12 +68,12 @@ def test_keys_for_an_entry_of_memory_say_that_none_is_listed(filled: Path) -> No
             await until(pilot, lambda: rows.items)
             await assert_told_of_block(app, pilot)
             await pilot.press("2")
-            await until(pilot, lambda: page._view == "review" and page._is_loaded)
+            await until(pilot, lambda: page._view == "review" and not page.rows_pending)
             await assert_told(
                 app, pilot, "No statement is listed.", "enter", "space", "a", "c", "r", "p", "i", "x", "e"
             )
             await pilot.press("4")
-            await until(pilot, lambda: page._view == "pinned" and page._is_loaded)
+            await until(pilot, lambda: page._view == "pinned" and not page.rows_pending)
             await assert_told(app, pilot, "No message is listed.", "enter", "space", "p", "i", "x", "e", "shift+down")
 
     async def assert_told_of_block(app: ApplianceApp, pilot: Pilot[Any]) -> None:
@@ -117,13 +117,13 @@ def test_keys_for_a_file_say_that_none_is_listed(filled: Path) -> None:
             await pilot.press("f5")
             page = app.screen
             assert isinstance(page, InboxScreen)
-            await until(pilot, lambda: page._is_loaded)
+            await until(pilot, lambda: not page.rows_pending)
             await assert_told(app, pilot, "No file is listed.", "enter", "i", "v", "y", "X")
             await assert_told(app, pilot, "No import was broken off.", "r")
             await pilot.press("f2")
             await until(pilot, lambda: app.screen.sessions.rows)  # type: ignore[attr-defined]
             await pilot.press("A")
-            await until(pilot, lambda: isinstance(app.screen, AttachmentsScreen) and app.screen._is_loaded)
+            await until(pilot, lambda: isinstance(app.screen, AttachmentsScreen) and not app.screen.rows_pending)
             await assert_told(app, pilot, "No file is listed.", "enter", "r")
 
     run(body)
