@@ -105,6 +105,9 @@ async def reading(app: ApplianceApp, pilot: Pilot[None]) -> None:
     await searched(app, pilot)
     await pilot.press("enter")
     await still(app, pilot)
+    # A text that begins to be drawn in this moment is no work yet.
+    await until(pilot, lambda: all(row.strip("▌ ") != "…" for row in words(app).splitlines()))
+    await still(app, pilot)
 
 
 async def context(app: ApplianceApp, pilot: Pilot[None]) -> None:
