@@ -30,7 +30,7 @@ EMPTY_HINT = "The memory is empty. 'appliance discover' shows the histories that
 """Said after an import of nothing into an empty memory."""
 
 MAX_LEFTOVER_SECONDS = 5.0
-"""How long an import without news works on summaries and facts that were left from before: nobody waits for those."""
+"""Seconds that an import without news spends on summaries and facts that were left from before it."""
 
 PARTIAL_EXIT_CODE = 1
 """The exit code when an input failed or was read only in part."""

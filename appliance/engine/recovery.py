@@ -12,14 +12,13 @@ import time
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from appliance import config
 from appliance.engine.index_service import IndexService
 from appliance.engine.model_cache import ModelCache
 from appliance.errors import ConfigError, ModelUnavailable, NotFound
 from appliance.ingest import rechunk
-from appliance.paths import Home, copy_folder, create_home
+from appliance.paths import FOLDER_MODE, Home, copy_folder, create_home
 from appliance.runtime.admission import AdmissionControl
 from appliance.runtime.metrics import Metrics
 from appliance.settings import Settings
@@ -79,11 +78,12 @@ def recover(source: Path, target: Path, id: str | None = None, *, keys: Keys = N
 def _recover_backup(source: Path, target: Path, id: str | None, keys: Keys) -> RecoveryReport:
     """Recover what can be read of a backup, which is first written beside the new home."""
     restoring.refuse_to_overwrite(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.reading") as folder:
-        home = Home(Path(folder))
-        lost = salvage.write_readable(source, home, id, keys=keys)
-        report = recover(home.database, target)
+    with ExitStack() as stack:  # what a killed recovery has left there is removed by the next one
+        folder = restoring.begin(target.with_name(f"{target.name}.readable"), stack, "appliance recover")
+        readable = Home(folder / "backup")
+        readable.root.mkdir(mode=FOLDER_MODE)
+        lost = salvage.write_readable(source, readable, id, keys=keys)
+        report = recover(readable.database, target)
     return replace(report, lost=(*lost, *report.lost))
 
 

@@ -1,8 +1,8 @@
 """Telephone numbers in texts: the same digits in whatever groups, with and without the code of a country.
 
-Full text has each group of digits as a word of its own, and nobody knows in which groups a number is written. Its last
-six digits lie in few groups, though: full text finds the messages with any of these as a phrase, and their texts
-decide. A number that is one word begins with a code that a national form does not tell, so that all codes are tried.
+Full text has each group of digits as a word of its own, and a number may be written in any groups. Its last six digits
+have few groupings: full text finds the messages that have one of them as a phrase, and the texts of these decide. A
+number that is one word begins with a code that a national form does not tell, so that all codes are tried.
 """
 
 from __future__ import annotations

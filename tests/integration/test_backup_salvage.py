@@ -9,7 +9,7 @@ import pytest
 
 from appliance import Appliance
 from appliance.engine.recovery import recover
-from appliance.errors import NotFound, StoreCorrupt
+from appliance.errors import NotFound, StoreCorrupt, StoreVersion
 from appliance.store.backup.encryption import Keys
 from appliance_models import HashEmbedder
 
@@ -60,7 +60,15 @@ def test_damaged_bytes_cost_what_is_near_them_and_no_other_message(memory: Path,
     stored, saved = texts(memory), texts(tmp_path / "new")
     assert len(saved) > COUNT / 2 and saved.items() <= stored.items()
     assert any("bytes are damaged in the backup" in part.reason for part in report.lost) or len(saved) == COUNT
-    assert not list(tmp_path.glob(".new*"))
+    assert not list(tmp_path.glob(".*"))  # what was read of the backup is gone
+
+
+def test_a_backup_of_a_newer_program_is_refused_as_that(memory: Path, tmp_path: Path) -> None:
+    with opened(memory) as open_memory:
+        open_memory.backup(tmp_path / "backups")
+    (tmp_path / "backups" / "repository.json").write_text('{"format": 99, "id": "x"}')
+    with pytest.raises(StoreVersion):
+        recover(tmp_path / "backups", tmp_path / "new")
 
 
 def test_a_whole_backup_is_recovered_whole(memory: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from appliance.errors import NotFound, StoreCorrupt, StoreError
 from appliance.paths import DATABASE, FILE_MODE, FOLDER_MODE, Home
 from appliance.store import room
-from appliance.store.backup import repository
+from appliance.store.backup import repository, storage
 from appliance.store.backup.encryption import Keys
 from appliance.store.backup.manifest import Manifest, StoredFile
 from appliance.store.backup.packs import BLOCK_BYTES, Pack
@@ -25,9 +25,9 @@ from appliance.types import LostPart
 def is_repository(path: Path) -> bool:
     """Whether there are backups in a folder or a file."""
     try:
-        with repository.opened(path):
-            return True
-    except (NotFound, StoreError):
+        with storage.reading(path) as entries:
+            return entries.size(storage.REPOSITORY) is not None
+    except (NotFound, StoreError):  # a database, or nothing that can be read
         return False
 
 
